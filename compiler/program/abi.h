@@ -1,0 +1,18 @@
+// The ABI of compiled code. The same for JIT, AOT and off.
+//
+// Kernel: one function per phase. `operands` and `results` are the kernel's buffers in order, dense
+// row-major; `scratch` holds the kernel's scratch buffers (loops::ScratchBytes), 64-byte aligned;
+// [begin, end) is a range of the phase's outer parallel loop (0, 1 for a serial phase). Returns 0.
+//
+// Host program: `params` and `outputs` are flattened leaves in depth-first order. Returns 0, or 1
+// with an error text in the context.
+#pragma once
+
+#include <cstdint>
+
+namespace fusemark {
+
+using KernelFunction = int32_t (*)(const void* const* operands, void* const* results, void* scratch,
+                                   int64_t begin, int64_t end);
+
+}  // namespace fusemark

@@ -1,0 +1,48 @@
+#include "compiler/support/strings.h"
+
+#include <charconv>
+
+namespace fusemark {
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  size_t begin = 0;
+  for (size_t end; (end = text.find(separator, begin)) != std::string_view::npos; begin = end + 1) {
+    parts.push_back(text.substr(begin, end - begin));
+  }
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+std::string_view Trim(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::string Join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string text;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i != 0) text += separator;
+    text += parts[i];
+  }
+  return text;
+}
+
+std::string JoinInts(const std::vector<int64_t>& values, std::string_view separator) {
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i != 0) text += separator;
+    text += std::to_string(values[i]);
+  }
+  return text;
+}
+
+std::optional<int64_t> ParseInt(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+}  // namespace fusemark
