@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/loops/kernel.h"
@@ -21,8 +22,12 @@ class Builder {
   // A buffer for an alloc statement; `space` is kRegister, kStack or kShared.
   BufferId AddLocal(std::string name, DType dtype, std::vector<int64_t> dims, Space space);
 
-  // Names are made unique per kernel by a numeric suffix unless `exact`.
+  // A new variable; its name is made unique in the kernel by a numeric suffix. Characters that the
+  // text form cannot carry become '_'. Buffer names are treated alike.
   VarId AddVar(std::string_view name, DType dtype = DType::kS64);
+  // The variable of exactly this name, made when it does not exist yet: binds one name in several
+  // disjoint scopes.
+  VarId SameVar(std::string_view name, DType dtype = DType::kS64);
 
   ExprId Index(int64_t value);                      // s64 constant
   ExprId Constant(DType dtype, uint64_t bits);      // bit pattern
@@ -30,7 +35,8 @@ class Builder {
   ExprId Use(VarId var);
   ExprId Load(BufferId buffer, std::vector<ExprId> indices);
   ExprId Unary(Op op, ExprId a);
-  ExprId Convert(ExprId a, DType to);  // no-op when already `to`
+  ExprId Convert(ExprId a, DType to);         // no-op when already `to`
+  ExprId BitcastConvert(ExprId a, DType to);  // same width
   ExprId Binary(Op op, ExprId a, ExprId b);
   ExprId Compare(Direction direction, ExprId a, ExprId b);
   ExprId Select(ExprId condition, ExprId a, ExprId b);
@@ -54,8 +60,15 @@ class Builder {
   Stmt Barrier();
 
  private:
-  ExprId Add(Expr expr);
+  ExprId Append(Expr expr);
+  ExprId FoldBinary(Op op, ExprId a, ExprId b);
+  BufferId AddBuffer(std::string name, DType dtype, std::vector<int64_t> dims, Space space);
+  std::string UniqueName(std::string_view name, bool buffer);
+
   Kernel& kernel_;
+  // Names seen so far; kernels of a thousand lets would otherwise make naming quadratic.
+  std::unordered_map<std::string, int> var_names_, buffer_names_;
+  size_t vars_seen_ = 0, buffers_seen_ = 0;
 };
 
 }  // namespace fusemark::loops

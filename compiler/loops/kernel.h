@@ -25,7 +25,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/ir/attrs.h"
@@ -139,13 +141,17 @@ struct Kernel {
   Block body;
   std::vector<BufferId> operands, results, scratch;  // in ABI order
 
+  bool operator==(const Kernel&) const = default;
   const Expr& operator[](ExprId id) const { return exprs[id.index]; }
   const Var& operator[](VarId id) const { return vars[id.index]; }
   const Buffer& operator[](BufferId id) const { return buffers[id.index]; }
 };
 
 std::string_view KernelClassName(KernelClass klass);
+std::optional<KernelClass> KernelClassFromName(std::string_view name);
 std::string_view LoopKindName(LoopKind kind);
+std::optional<LoopKind> LoopKindFromName(std::string_view name);
+std::string_view SpaceName(Space space);
 
 // A contiguous run of top-level statements that runs between two synchronisations.
 struct Phase {
