@@ -1,0 +1,147 @@
+#include <string>
+
+#include "compiler/passes/expand_composites.h"
+
+namespace fusemark {
+namespace {
+
+// Arithmetic of one batch-norm instruction, in f32 for the narrow types (one rounding at the end,
+// as for any reduction).
+class Expansion {
+ public:
+  Expansion(Builder& builder, const Instr& instr, NewRegions& regions)
+      : b_(builder), instr_(instr), regions_(regions) {
+    const Shape& x = b_[instr.operands[0]].shape;
+    dims_ = x.dims;
+    result_type_ = x.dtype;
+    type_ = x.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+    feature_ = instr.As<BatchNormAttrs>().feature_index;
+    count_ = 1;
+    for (int64_t d = 0; d < x.rank(); ++d) {
+      if (d == feature_) continue;
+      reduced_.push_back(d);
+      count_ *= x.dims[static_cast<size_t>(d)];
+    }
+  }
+
+  InstrId Training() {
+    const InstrId x = Operand(0);
+    const InstrId mean = Mean(Sum(x));
+    const InstrId centred = b_.Binary(Op::kSubtract, x, Spread(mean));
+    const InstrId variance = Mean(Sum(b_.Binary(Op::kMultiply, centred, centred)));
+    const InstrId y = Scaled(centred, InverseDeviation(variance), Operand(1), Operand(2));
+    return b_.Tuple({Rounded(y), Rounded(mean), Rounded(variance)});
+  }
+
+  InstrId Inference() {
+    const InstrId centred = b_.Binary(Op::kSubtract, Operand(0), Spread(Operand(3)));
+    return Rounded(Scaled(centred, InverseDeviation(Operand(4)), Operand(1), Operand(2)));
+  }
+
+  // dx = scale * r * (g - mean(g) - (x - mu) * mean(g * (x - mu)) / (var + eps)), r = rsqrt(var +
+  // eps).
+  InstrId Gradient() {
+    const InstrId scale = Operand(1);
+    const InstrId g = Operand(4);
+    const InstrId centred = b_.Binary(Op::kSubtract, Operand(0), Spread(Operand(2)));
+    const InstrId inverse = InverseDeviation(Operand(3));
+    const InstrId sum_g = Sum(g);
+    const InstrId sum_gx = Sum(b_.Binary(Op::kMultiply, g, centred));
+    const InstrId slope =
+        b_.Binary(Op::kMultiply, b_.Binary(Op::kMultiply, Mean(sum_gx), inverse), inverse);
+    const InstrId along = b_.Binary(Op::kMultiply, centred, Spread(slope));
+    const InstrId shifted = b_.Binary(Op::kSubtract, g, Spread(Mean(sum_g)));
+    const InstrId factor = b_.Binary(Op::kMultiply, scale, inverse);
+    const InstrId dx =
+        b_.Binary(Op::kMultiply, Spread(factor), b_.Binary(Op::kSubtract, shifted, along));
+    const InstrId dscale = b_.Binary(Op::kMultiply, sum_gx, inverse);
+    return b_.Tuple({Rounded(dx), Rounded(dscale), Rounded(sum_g)});
+  }
+
+ private:
+  InstrId Operand(size_t i) { return b_.Convert(instr_.operands[i], type_); }
+  InstrId Rounded(InstrId value) { return b_.Convert(value, result_type_); }
+  InstrId Scalar(double value) { return b_.Constant(ScalarLiteralOf(type_, value)); }
+  Dims FeatureDims() const { return {dims_[static_cast<size_t>(feature_)]}; }
+  InstrId Spread(InstrId per_feature) { return b_.Broadcast(per_feature, dims_, {feature_}); }
+
+  InstrId Sum(InstrId value) {
+    Instr reduce;
+    reduce.op = Op::kReduce;
+    reduce.shape = ArrayShape(type_, FeatureDims());
+    reduce.operands = {value, Scalar(0)};
+    reduce.attrs = DimsAttrs{reduced_};
+    reduce.called = {regions_.Add(type_)};
+    reduce.loc = instr_.loc;
+    return b_.Emit(std::move(reduce));
+  }
+  InstrId Mean(InstrId sum) {
+    const InstrId count = b_.Broadcast(Scalar(static_cast<double>(count_)), FeatureDims(), {});
+    return b_.Binary(Op::kDivide, sum, count);
+  }
+  InstrId InverseDeviation(InstrId variance) {
+    const InstrId epsilon =
+        b_.Broadcast(Scalar(instr_.As<BatchNormAttrs>().epsilon), FeatureDims(), {});
+    return b_.Unary(Op::kRsqrt, b_.Binary(Op::kAdd, variance, epsilon));
+  }
+  InstrId Scaled(InstrId centred, InstrId inverse, InstrId scale, InstrId offset) {
+    const InstrId factor = b_.Binary(Op::kMultiply, inverse, scale);
+    return b_.Binary(Op::kAdd, b_.Binary(Op::kMultiply, centred, Spread(factor)), Spread(offset));
+  }
+
+  Builder& b_;
+  const Instr& instr_;
+  NewRegions& regions_;
+  Dims dims_, reduced_;
+  DType result_type_, type_;
+  int64_t feature_ = 0, count_ = 1;
+};
+
+}  // namespace
+
+InstrId ExpandBatchNorm(Builder& builder, const Instr& instr, NewRegions& regions) {
+  Expansion expansion(builder, instr, regions);
+  switch (instr.op) {
+    case Op::kBatchNormTraining: return expansion.Training();
+    case Op::kBatchNormInference: return expansion.Inference();
+    default: return expansion.Gradient();
+  }
+}
+
+NewRegions::NewRegions(const Module& module)
+    : first_id_(static_cast<uint32_t>(module.computations.size())) {
+  for (const Computation& computation : module.computations) {
+    if (computation.name.starts_with("add_")) taken_names_.push_back(computation.name);
+  }
+}
+
+ComputationId NewRegions::Add(DType dtype) {
+  for (uint32_t i = 0; i < computations_.size(); ++i) {
+    if (computations_[i].Root().shape.dtype == dtype) return {first_id_ + i};
+  }
+  const auto is_taken = [&](const std::string& name) {
+    for (const std::string& taken : taken_names_) {
+      if (taken == name) return true;
+    }
+    return false;
+  };
+  const std::string stem = "add_" + std::string(DTypeName(dtype));
+  std::string name = stem;
+  for (int count = 1; is_taken(name); ++count) name = stem + "." + std::to_string(count);
+
+  const Effects none;
+  Builder builder(none);
+  const InstrId a = builder.Emit(Op::kParameter, ArrayShape(dtype, {}), {}, ParameterAttrs{0});
+  const InstrId b = builder.Emit(Op::kParameter, ArrayShape(dtype, {}), {}, ParameterAttrs{1});
+  const InstrId sum = builder.Binary(Op::kAdd, a, b);
+  computations_.push_back(builder.Finish(name, sum));
+  return {first_id_ + static_cast<uint32_t>(computations_.size()) - 1};
+}
+
+void NewRegions::AppendTo(Module& module) {
+  for (Computation& computation : computations_) {
+    module.computations.push_back(std::move(computation));
+  }
+}
+
+}  // namespace fusemark
