@@ -29,7 +29,7 @@ class Parser {
   explicit Parser(std::string_view text) : text_(text) {}
 
   Result<Kernel> Run() {
-    if (Kernel_() && AtEnd()) return std::move(kernel_);
+    if (WholeKernel() && AtEnd()) return std::move(kernel_);
     return Invalid(error_, where_);
   }
 
@@ -148,7 +148,7 @@ class Parser {
   }
 
   // ---- declarations ----
-  bool Kernel_() {
+  bool WholeKernel() {
     std::string_view name, klass;
     if (!Word("kernel")) return Expected("'kernel'");
     if (!Need("@") || !Name(name, "a kernel name", true)) return false;

@@ -124,8 +124,8 @@ struct BadText {
 class LoopsTextErrors : public testing::TestWithParam<BadText> {};
 
 TEST_P(LoopsTextErrors, SaysWhatAndWhere) {
-  const std::string text = std::string("kernel @k class=loop\n  operand %a: f32[4]\n{\n") +
-                           GetParam().body + "\n}\n";
+  const std::string text =
+      std::string("kernel @k class=loop\n  operand %a: f32[4]\n{\n") + GetParam().body + "\n}\n";
   const auto kernel = Parse(text);
   ASSERT_FALSE(kernel.ok());
   EXPECT_EQ(kernel.error().message, GetParam().message);
@@ -146,7 +146,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"%a[0] = tnah(1:f32)", "4:9: unknown function 'tnah'"},
         BadText{"%a[0] = 300:u8", "4:9: '300' is not a constant of type u8"},
         BadText{"let x: f31 = 1", "4:8: expected an element type, found 'f31'"},
-        BadText{"alloc %t: f32[2] cache", "4:23: expected register, stack or shared, found 'cache'"},
+        BadText{"alloc %t: f32[2] cache",
+                "4:23: expected register, stack or shared, found 'cache'"},
         BadText{"if (1) {}", "4:6: expected a value of type pred, found s64"},
         BadText{"for i in 99999999999999999999 {}", "4:10: the integer does not fit in s64"}));
 
