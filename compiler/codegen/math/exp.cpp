@@ -1,0 +1,137 @@
+// exp and what is built from it: expm1, logistic, tanh, erf.
+//
+// x = n ln2 + r with |r| <= ln2/2, exp(r) - 1 = r + r^2 P(r); P is the minimax polynomial (Remez)
+// with absolute error 2^-35 for f32 and 2^-65 for f64.
+#include <llvm/IR/Intrinsics.h>
+
+#include "compiler/codegen/math/math.h"
+
+namespace fusemark::codegen {
+
+using llvm::Value;
+
+Rounded EmitRoundScaled(const LaneOps& ops, Value* x, double scale) {
+  const double magic = ops.IsF64(x) ? 0x1.8p52 : 0x1.8p23;
+  Value* magic_value = ops.Float(x, magic);
+  Value* shifted = ops.Mad(x, ops.Float(x, scale), magic_value);
+  Value* integer = ops.ir.CreateSub(ops.Bits(shifted), ops.Bits(magic_value));
+  return {ops.ir.CreateFSub(shifted, magic_value), integer};
+}
+
+Value* EmitPowerOf2(const LaneOps& ops, Value* n, llvm::Type* scalar_float) {
+  const bool f64 = scalar_float->isDoubleTy();
+  Value* biased = ops.ir.CreateAdd(n, ops.Int(n, f64 ? 1023 : 127));
+  return ops.FromBits(ops.ir.CreateShl(biased, ops.Int(n, f64 ? 52 : 23)), scalar_float);
+}
+
+Value* EmitScaleByPowerOf2(const LaneOps& ops, Value* value, Value* n) {
+  llvm::Type* scalar = value->getType()->getScalarType();
+  Value* half = ops.ir.CreateAShr(n, ops.Int(n, 1));
+  Value* rest = ops.ir.CreateSub(n, half);
+  Value* once = ops.ir.CreateFMul(value, EmitPowerOf2(ops, half, scalar));
+  return ops.ir.CreateFMul(once, EmitPowerOf2(ops, rest, scalar));
+}
+
+namespace {
+
+struct ExpParts {
+  Value* n;      // integer
+  Value* expm1;  // exp(r) - 1
+};
+
+ExpParts ReduceExp(const LaneOps& ops, Value* x) {
+  const bool f64 = ops.IsF64(x);
+  const Rounded n = EmitRoundScaled(ops, x, 1.44269504088896340736);
+  // The high part has few bits, so n * high is exact with and without FMA.
+  const double high = f64 ? 6.93147180369123816490e-01 : 0.693359375;
+  const double low = f64 ? 1.90821492927058770002e-10 : -2.12194440054690583e-4;
+  Value* r = ops.Mad(n.value, ops.Float(x, -high), x);
+  r = ops.Mad(n.value, ops.Float(x, -low), r);
+  Value* p = nullptr;
+  if (f64) {
+    p = ops.Poly(r, {0.5, 0.1666666666666666667, 0.04166666666666667678, 0.008333333333333336066,
+                     0.001388888888887907282, 0.0001984126984125370082, 2.480158733644496446e-5,
+                     2.755731926548062978e-6, 2.75572632764946668e-7, 2.505205589324311965e-8,
+                     2.091813860127328393e-9, 1.609122911830391629e-10});
+  } else {
+    p = ops.Poly(r, {0.4999999999990884209, 0.1666666671905057649, 0.04166666685506360237,
+                     0.008333298461329770233, 0.001388882391750371278, 0.0001989929151433393591,
+                     2.487627750910504636e-5});
+  }
+  return {n.integer, ops.Mad(ops.ir.CreateFMul(r, r), p, r)};
+}
+
+// NaN passes through both.
+Value* ClampAbove(const LaneOps& ops, Value* x, double high) {
+  Value* limit = ops.Float(x, high);
+  return ops.ir.CreateSelect(ops.ir.CreateFCmpOGT(x, limit), limit, x);
+}
+Value* ClampBelow(const LaneOps& ops, Value* x, double low) {
+  Value* limit = ops.Float(x, low);
+  return ops.ir.CreateSelect(ops.ir.CreateFCmpOLT(x, limit), limit, x);
+}
+
+}  // namespace
+
+Value* EmitExp(const LaneOps& ops, Value* x) {
+  // Beyond these the result is 0 or infinity; within them n stays in reach of the two-step scaling.
+  const bool f64 = ops.IsF64(x);
+  Value* clamped = ClampBelow(ops, ClampAbove(ops, x, f64 ? 710 : 90), f64 ? -746 : -105);
+  const ExpParts parts = ReduceExp(ops, clamped);
+  Value* significand = ops.ir.CreateFAdd(parts.expm1, ops.Float(x, 1));
+  return EmitScaleByPowerOf2(ops, significand, parts.n);
+}
+
+Value* EmitExpm1(const LaneOps& ops, Value* x) {
+  // Upper limits: n may be one above the largest exponent, which the halved scale below absorbs.
+  const bool f64 = ops.IsF64(x);
+  Value* clamped = ClampBelow(ops, ClampAbove(ops, x, f64 ? 709.9 : 88.9), f64 ? -40 : -20);
+  const ExpParts parts = ReduceExp(ops, clamped);
+  Value* half_scale = EmitPowerOf2(ops, ops.ir.CreateSub(parts.n, ops.Int(parts.n, 1)),
+                                   x->getType()->getScalarType());
+  Value* offset = ops.ir.CreateFSub(half_scale, ops.Float(x, 0.5));
+  Value* half = ops.Mad(half_scale, parts.expm1, offset);
+  Value* result = ops.ir.CreateFAdd(half, half);
+  // Near zero halving would round denormals; and the sign of zero is x's.
+  Value* unscaled = ops.ir.CreateICmpEQ(parts.n, ops.Int(parts.n, 0));
+  return ops.CopySign(ops.ir.CreateSelect(unscaled, parts.expm1, result), x);
+}
+
+Value* EmitLogistic(const LaneOps& ops, Value* x) {
+  // exp of the negative magnitude never overflows, so both tails keep their relative accuracy.
+  Value* one = ops.Float(x, 1);
+  Value* e = EmitExp(ops, ops.ir.CreateFNeg(ops.Abs(x)));
+  Value* negative = ops.ir.CreateFCmpOLT(x, ops.Float(x, 0));
+  Value* numerator = ops.ir.CreateSelect(negative, e, one);
+  return ops.ir.CreateFDiv(numerator, ops.ir.CreateFAdd(one, e));
+}
+
+Value* EmitTanh(const LaneOps& ops, Value* x) {
+  // tanh(a) = t / (t + 2), t = expm1(2a); from the limit on the quotient rounds to 1.
+  Value* a = ClampAbove(ops, ops.Abs(x), ops.IsF64(x) ? 22 : 10);
+  Value* t = EmitExpm1(ops, ops.ir.CreateFAdd(a, a));
+  Value* quotient = ops.ir.CreateFDiv(t, ops.ir.CreateFAdd(t, ops.Float(x, 2)));
+  return ops.CopySign(quotient, x);
+}
+
+Value* EmitErf(const LaneOps& ops, Value* x) {
+  if (ops.IsF64(x)) return ops.LibmPerLane("erf", {x});
+  // Small: x + x P(x^2). Large: 1 - exp(-(t + t Q(t))), Q fitted to -log(erfc(t)) / t - 1 with the
+  // weight that the result gives it. From 4 on the result rounds to 1.
+  Value* a = ops.Abs(x);
+  Value* z = ops.ir.CreateFMul(x, x);
+  Value* p = ops.Poly(z, {0.1283791666425301609, -0.3761263369816545256, 0.1128369395154156368,
+                          -0.02685927111212167532, 0.005200634830012057314,
+                          -0.0008137441287489590151, 8.345233846973438731e-5});
+  Value* small = ops.Mad(p, x, x);
+  Value* t = ClampAbove(ops, a, 4);
+  Value* q = ops.Poly(t, {0.1286536990076033314, 0.6351301929970493541, 0.106271766214353947,
+                          -0.02379207747761797495, 0.003656634127229634699,
+                          -0.0003262864364409051627, 1.157890315267479004e-5});
+  Value* exponent = ops.ir.CreateFNeg(ops.Mad(q, t, t));
+  Value* large = ops.ir.CreateFSub(ops.Float(x, 1), EmitExp(ops, exponent));
+  Value* is_small = ops.ir.CreateFCmpOLT(a, ops.Float(x, 0.93));
+  return ops.CopySign(ops.ir.CreateSelect(is_small, small, large), x);
+}
+
+}  // namespace fusemark::codegen
