@@ -1,0 +1,216 @@
+#include "compiler/reference/interpreter.h"
+
+#include <utility>
+
+#include "compiler/reference/indices.h"
+#include "compiler/support/check.h"
+
+namespace fusemark::reference {
+namespace {
+
+Value ArrayValue(Tensor tensor) {
+  return {std::make_shared<Tensor>(std::move(tensor)), {}};
+}
+
+Value LiteralValue(const Literal& literal) {
+  if (!literal.shape.is_tuple) return ArrayValue(TensorFromLiteral(literal));
+  Value tuple;
+  for (const Literal& element : literal.elements) tuple.elements.push_back(LiteralValue(element));
+  return tuple;
+}
+
+bool ReadPred(const Value& value) {
+  return *value.array->as<uint8_t>() != 0;
+}
+
+}  // namespace
+
+void FlattenValue(const Value& value, std::vector<std::shared_ptr<Tensor>>& leaves) {
+  if (value.array) leaves.push_back(value.array);
+  for (const Value& element : value.elements) FlattenValue(element, leaves);
+}
+
+Value BuildValue(const Shape& shape, std::span<const std::shared_ptr<Tensor>>& leaves) {
+  Value value;
+  if (!shape.is_tuple) {
+    value.array = leaves.front();
+    leaves = leaves.subspan(1);
+    return value;
+  }
+  for (const Shape& element : shape.elements) value.elements.push_back(BuildValue(element, leaves));
+  return value;
+}
+
+Interpreter::Interpreter(const Module& module, const std::atomic<bool>* cancelled)
+    : module_(module),
+      context_{module,
+               [this](ComputationId computation, Tensors arguments) {
+                 return CallFlat(computation, std::move(arguments));
+               },
+               [cancelled] {
+                 if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed))
+                   throw Cancelled{};
+               }},
+      last_uses_(module.computations.size()) {}
+
+const Interpreter::LastUses& Interpreter::LastUsesOf(ComputationId id) {
+  auto& cached = last_uses_[id.index];
+  if (cached) return *cached;
+  const Computation& computation = module_[id];
+  const auto count = static_cast<uint32_t>(computation.instrs.size());
+  cached.emplace(count, 0);
+  for (uint32_t i = 0; i < count; ++i) {
+    (*cached)[i] = i;
+    for (InstrId operand : computation.instrs[i].operands) (*cached)[operand.index] = i;
+  }
+  (*cached)[computation.root.index] = count;
+  return *cached;
+}
+
+Value Interpreter::Run(ComputationId id, std::vector<Value> arguments) {
+  const Computation& computation = module_[id];
+  const LastUses& last_uses = LastUsesOf(id);
+  std::vector<Value> values(computation.instrs.size());
+  for (uint32_t i = 0; i < computation.instrs.size(); ++i) {
+    const Instr& instr = computation.instrs[i];
+    if (instr.op == Op::kParameter) {
+      values[i] = std::move(arguments[static_cast<size_t>(instr.As<ParameterAttrs>().number)]);
+      continue;
+    }
+    if (instr.op == Op::kGetTupleElement) {
+      // Without copying the tuple, which may have thousands of elements.
+      const uint32_t from = instr.operands[0].index;
+      values[i] = values[from].elements[static_cast<size_t>(instr.As<TupleIndexAttrs>().index)];
+      if (last_uses[from] == i) values[from] = {};
+      if (last_uses[i] == i) values[i] = {};
+      continue;
+    }
+    context_.poll();
+    // The last reader takes the value over, so that an update can see it is the only holder. Of
+    // several operands with the same value the first one takes it (hence the backward loop).
+    std::vector<Value> operands(instr.operands.size());
+    for (size_t k = instr.operands.size(); k-- > 0;) {
+      const uint32_t from = instr.operands[k].index;
+      bool last = last_uses[from] == i;
+      for (size_t other = 0; last && other < k; ++other) last = instr.operands[other].index != from;
+      operands[k] = last ? std::move(values[from]) : values[from];
+    }
+    values[i] = EvalInstr(id, instr, std::move(operands));
+    if (last_uses[i] == i) values[i] = {};  // nobody reads it
+  }
+  return std::move(values[computation.root.index]);
+}
+
+Tensors Interpreter::CallFlat(ComputationId id, Tensors arguments) {
+  std::vector<std::shared_ptr<Tensor>> leaves;
+  for (Tensor& argument : arguments)
+    leaves.push_back(std::make_shared<Tensor>(std::move(argument)));
+  std::span<const std::shared_ptr<Tensor>> rest = leaves;
+  const Computation& computation = module_[id];
+  std::vector<Value> values;
+  for (InstrId parameter : computation.parameters)
+    values.push_back(BuildValue(computation[parameter].shape, rest));
+  std::vector<std::shared_ptr<Tensor>> results;
+  FlattenValue(Run(id, std::move(values)), results);
+  Tensors tensors;
+  for (const auto& result : results) tensors.push_back(CopyTensor(*result));
+  return tensors;
+}
+
+Value Interpreter::Constant(const Instr& instr) {
+  const auto found = constants_.find(&instr);
+  if (found != constants_.end()) return found->second;
+  return constants_.emplace(&instr, LiteralValue(instr.As<ConstantAttrs>().literal)).first->second;
+}
+
+Value Interpreter::EvalWhile(const Instr& instr, Value state) {
+  while (ReadPred(Run(instr.called[0], {state}))) {
+    std::vector<Value> arguments;
+    arguments.push_back(std::exchange(state, {}));
+    state = Run(instr.called[1], std::move(arguments));
+  }
+  return state;
+}
+
+Value Interpreter::EvalControl(const Instr& instr, std::vector<Value> operands) {
+  if (instr.op == Op::kCall || instr.op == Op::kFusion)
+    return Run(instr.called[0], std::move(operands));
+  if (instr.op == Op::kWhile) return EvalWhile(instr, std::move(operands[0]));
+  FM_CHECK(instr.op == Op::kConditional);
+  const auto branches = static_cast<int64_t>(instr.called.size());
+  int64_t branch = 0;
+  if (operands[0].array->shape.dtype == DType::kPred) {
+    branch = ReadPred(operands[0]) ? 0 : 1;
+  } else {
+    branch = ReadIndices(*operands[0].array)[0];
+    if (branch < 0 || branch >= branches) branch = branches - 1;
+  }
+  std::vector<Value> arguments;
+  arguments.push_back(std::move(operands[static_cast<size_t>(branch) + 1]));
+  return Run(instr.called[static_cast<size_t>(branch)], std::move(arguments));
+}
+
+Value Interpreter::EvalInstr(ComputationId id, const Instr& instr, std::vector<Value> operands) {
+  switch (instr.op) {
+    case Op::kConstant: return Constant(instr);
+    case Op::kTuple: return {nullptr, std::move(operands)};
+    case Op::kGetTupleElement:
+      return std::move(
+          operands[0].elements[static_cast<size_t>(instr.As<TupleIndexAttrs>().index)]);
+    case Op::kCall:
+    case Op::kFusion:
+    case Op::kWhile:
+    case Op::kConditional: return EvalControl(instr, std::move(operands));
+    case Op::kCopy:
+      if (instr.shape.is_tuple) return std::move(operands[0]);
+      break;
+    case Op::kOptimizationBarrier:
+    case Op::kDomain:
+    case Op::kAddDependency:
+    case Op::kCustomCall: return std::move(operands[0]);  // identities; see support.cpp
+    case Op::kAfterAll: return ArrayValue(MakeTensor(instr.shape));
+    case Op::kGetDimensionSize: {
+      const auto dim = static_cast<size_t>(instr.As<DimsAttrs>().dims[0]);
+      Tensor size = MakeTensor(instr.shape);
+      *size.as<int32_t>() = static_cast<int32_t>(module_[id][instr.operands[0]].shape.dims[dim]);
+      return ArrayValue(std::move(size));
+    }
+    default: break;
+  }
+  Tensors results = EvalArrays(instr, operands);
+  if (!instr.shape.is_tuple) return ArrayValue(std::move(results[0]));
+  Value tuple;
+  for (Tensor& result : results) tuple.elements.push_back(ArrayValue(std::move(result)));
+  return tuple;
+}
+
+Tensors Interpreter::EvalArrays(const Instr& instr, std::vector<Value>& values) {
+  std::vector<const Tensor*> operands;
+  for (const Value& value : values) operands.push_back(value.array.get());
+  const auto one = [](Tensor tensor) {
+    Tensors results;
+    results.push_back(std::move(tensor));
+    return results;
+  };
+  if (IsElementwise(instr.op)) return one(EvalElementwise(instr, operands));
+  switch (instr.op) {
+    case Op::kMap: return EvalMap(context_, instr, operands);
+    case Op::kGather: return one(EvalGather(instr, operands));
+    case Op::kScatter: return EvalScatter(context_, instr, operands);
+    case Op::kDot: return one(EvalDot(context_, instr, operands));
+    case Op::kConvolution: return one(EvalConvolution(context_, instr, operands));
+    case Op::kReduce: return EvalReduce(context_, instr, operands);
+    case Op::kReduceWindow: return EvalReduceWindow(context_, instr, operands);
+    case Op::kSelectAndScatter: return one(EvalSelectAndScatter(context_, instr, operands));
+    case Op::kSort: return EvalSort(context_, instr, operands);
+    case Op::kTopK: return EvalTopK(instr, operands);
+    case Op::kDynamicUpdateSlice: {
+      const bool only_holder = values[0].array.use_count() == 1;
+      Tensor base = only_holder ? std::move(*values[0].array) : CopyTensor(*values[0].array);
+      return one(EvalDynamicUpdateSlice(operands, std::move(base)));
+    }
+    default: return one(EvalDataMovement(instr, operands));
+  }
+}
+
+}  // namespace fusemark::reference

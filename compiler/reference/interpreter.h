@@ -1,0 +1,51 @@
+// The control part of the interpreter: values (arrays and tuples), computations, calls and loops.
+// Values are shared, not copied: a loop that carries a large tuple moves pointers, and an update
+// whose operand nobody else holds happens in place.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "compiler/ir/module.h"
+#include "compiler/reference/context.h"
+
+namespace fusemark::reference {
+
+struct Value {
+  std::shared_ptr<Tensor> array;  // null for a tuple
+  std::vector<Value> elements;    // of a tuple
+};
+
+class Interpreter {
+ public:
+  Interpreter(const Module& module, const std::atomic<bool>* cancelled);
+
+  // Throws Cancelled and std::bad_alloc. Everything must have passed ReferenceSupports.
+  Value Run(ComputationId computation, std::vector<Value> arguments);
+  Value EvalInstr(ComputationId computation, const Instr& instr, std::vector<Value> operands);
+
+ private:
+  using LastUses = std::vector<uint32_t>;  // per instruction, the index of its last reader
+
+  const LastUses& LastUsesOf(ComputationId computation);
+  Value Constant(const Instr& instr);
+  Value EvalControl(const Instr& instr, std::vector<Value> operands);
+  Value EvalWhile(const Instr& instr, Value state);
+  Tensors EvalArrays(const Instr& instr, std::vector<Value>& operands);
+  Tensors CallFlat(ComputationId computation, Tensors arguments);
+
+  const Module& module_;
+  Context context_;
+  std::vector<std::optional<LastUses>> last_uses_;
+  std::map<const Instr*, Value> constants_;
+};
+
+// Tuple leaves, depth-first, and back.
+void FlattenValue(const Value& value, std::vector<std::shared_ptr<Tensor>>& leaves);
+Value BuildValue(const Shape& shape, std::span<const std::shared_ptr<Tensor>>& leaves);
+
+}  // namespace fusemark::reference
