@@ -1,0 +1,125 @@
+#include <algorithm>
+
+#include "compiler/ir/rewrite.h"
+#include "compiler/passes/passes.h"
+
+namespace fusemark {
+namespace {
+
+// The only tap reads the input unshifted and undilated: the dimension takes part as a plain one.
+bool IsIdle(const WindowDim& dim, int64_t input, int64_t output) {
+  return dim.size == 1 && dim.stride == 1 && dim.pad_low == 0 && dim.pad_high == 0 &&
+         dim.base_dilation == 1 && input == 1 && output == 1;
+}
+
+// Drops `spatial[i]` for each i in `idle` and renumbers what lies behind.
+Dims WithoutDims(const Dims& dims, const Dims& dropped) {
+  Dims result;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (std::find(dropped.begin(), dropped.end(), static_cast<int64_t>(d)) == dropped.end()) {
+      result.push_back(dims[d]);
+    }
+  }
+  return result;
+}
+
+int64_t Renumbered(int64_t dim, const Dims& dropped) {
+  return dim - std::count_if(dropped.begin(), dropped.end(), [&](int64_t d) { return d < dim; });
+}
+
+void Renumber(Dims& spatial, int64_t& a, int64_t& b, const Dims& dropped) {
+  std::erase_if(spatial, [&](int64_t d) {
+    return std::find(dropped.begin(), dropped.end(), d) != dropped.end();
+  });
+  for (int64_t& d : spatial) d = Renumbered(d, dropped);
+  a = Renumbered(a, dropped);
+  b = Renumbered(b, dropped);
+}
+
+// "b01f_01io->b01f" for the dims.
+std::string LabelsOf(const ConvDims& dims) {
+  const auto side = [](char a, int64_t at_a, char b, int64_t at_b, const Dims& spatial) {
+    std::string text(spatial.size() + 2, '?');
+    text[static_cast<size_t>(at_a)] = a;
+    text[static_cast<size_t>(at_b)] = b;
+    for (size_t i = 0; i < spatial.size(); ++i) {
+      text[static_cast<size_t>(spatial[i])] = static_cast<char>('0' + i);
+    }
+    return text;
+  };
+  return side('b', dims.lhs_batch, 'f', dims.lhs_feature, dims.lhs_spatial) + "_" +
+         side('i', dims.rhs_input, 'o', dims.rhs_output, dims.rhs_spatial) + "->" +
+         side('b', dims.out_batch, 'f', dims.out_feature, dims.out_spatial);
+}
+
+// Without its idle spatial dims, between reshapes that drop and restore extents of 1.
+std::optional<InstrId> DropIdleDims(Builder& builder, const Instr& instr) {
+  const auto& attrs = instr.As<ConvAttrs>();
+  const Shape& lhs = builder[instr.operands[0]].shape;
+  const Shape& rhs = builder[instr.operands[1]].shape;
+  const auto rank = static_cast<int64_t>(attrs.dims.lhs_spatial.size()) + 2;
+  if (lhs.rank() != rank || rhs.rank() != rank || instr.shape.rank() != rank) return std::nullopt;
+  ConvAttrs smaller = attrs;
+  smaller.window.clear();
+  Dims from_lhs, from_rhs, from_out;
+  for (size_t i = 0; i < attrs.window.size(); ++i) {
+    const int64_t in = attrs.dims.lhs_spatial[i], out = attrs.dims.out_spatial[i];
+    const bool idle = IsIdle(attrs.window[i], lhs.dims[static_cast<size_t>(in)],
+                             instr.shape.dims[static_cast<size_t>(out)]);
+    if (!idle) {
+      smaller.window.push_back(attrs.window[i]);
+      continue;
+    }
+    from_lhs.push_back(in);
+    from_rhs.push_back(attrs.dims.rhs_spatial[i]);
+    from_out.push_back(out);
+  }
+  if (from_lhs.empty()) return std::nullopt;
+  Renumber(smaller.dims.lhs_spatial, smaller.dims.lhs_batch, smaller.dims.lhs_feature, from_lhs);
+  Renumber(smaller.dims.rhs_spatial, smaller.dims.rhs_input, smaller.dims.rhs_output, from_rhs);
+  Renumber(smaller.dims.out_spatial, smaller.dims.out_batch, smaller.dims.out_feature, from_out);
+  smaller.dim_labels = LabelsOf(smaller.dims);
+  const Dims lhs_dims = WithoutDims(lhs.dims, from_lhs);
+  const Dims rhs_dims = WithoutDims(rhs.dims, from_rhs);
+  Instr conv = instr;
+  conv.operands = {builder.Reshape(instr.operands[0], lhs_dims),
+                   builder.Reshape(instr.operands[1], rhs_dims)};
+  conv.shape = ArrayShape(instr.shape.dtype, WithoutDims(instr.shape.dims, from_out));
+  conv.attrs = std::move(smaller);
+  return builder.Reshape(builder.Emit(std::move(conv)), instr.shape.dims);
+}
+
+// No spatial dims left: a matrix product over the features.
+std::optional<InstrId> AsDot(Builder& builder, const Instr& instr) {
+  const auto& attrs = instr.As<ConvAttrs>();
+  const DType type = instr.shape.dtype;
+  const bool plain = attrs.dims.lhs_spatial.empty() && attrs.feature_group_count == 1 &&
+                     attrs.batch_group_count == 1 && attrs.dims.out_batch == 0 &&
+                     instr.shape.rank() == 2;
+  // Integer convolutions saturate, integer dots wrap.
+  if (!plain || IsInteger(type)) return std::nullopt;
+  DotAttrs dot;
+  dot.lhs_contracting = {attrs.dims.lhs_feature};
+  dot.rhs_contracting = {attrs.dims.rhs_input};
+  return builder.Emit(Op::kDot, instr.shape, instr.operands, std::move(dot));
+}
+
+}  // namespace
+
+Result<bool> CanonicaliseConv(Module& module, const PassContext&) {
+  bool changed = false;
+  changed |= RewriteModule(module, [&](Builder& builder, Instr&& instr) {
+    if (instr.op == Op::kConvolution) {
+      std::optional<InstrId> simpler = DropIdleDims(builder, instr);
+      if (!simpler) simpler = AsDot(builder, instr);
+      if (simpler) {
+        changed = true;
+        return *simpler;
+      }
+    }
+    return builder.Keep(std::move(instr));
+  });
+  return changed;
+}
+
+}  // namespace fusemark

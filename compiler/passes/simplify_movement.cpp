@@ -1,0 +1,213 @@
+#include <algorithm>
+
+#include "compiler/passes/simplify_algebra.h"
+
+namespace fusemark {
+namespace {
+
+Dims WithoutOnes(const Dims& dims) {
+  Dims result;
+  std::copy_if(dims.begin(), dims.end(), std::back_inserter(result),
+               [](int64_t extent) { return extent != 1; });
+  return result;
+}
+
+Dims Inverse(const Dims& permutation) {
+  Dims inverse(permutation.size());
+  for (size_t i = 0; i < permutation.size(); ++i) {
+    inverse[static_cast<size_t>(permutation[i])] = static_cast<int64_t>(i);
+  }
+  return inverse;
+}
+
+// A run of dims of one shape that a reshape maps to a run of dims of the other, as short as
+// possible.
+struct Group {
+  size_t from_begin, from_end, to_begin, to_end;
+};
+
+// Nothing if an extent is 0 (then runs are ambiguous).
+std::optional<std::vector<Group>> GroupsOf(const Dims& from, const Dims& to) {
+  std::vector<Group> groups;
+  size_t i = 0, j = 0;
+  while (i < from.size() || j < to.size()) {
+    Group group{i, i, j, j};
+    int64_t a = 1, b = 1;
+    if (i < from.size()) a = from[i++];
+    if (j < to.size()) b = to[j++];
+    while (a != b) {
+      if (a == 0 || b == 0) return std::nullopt;
+      if (a < b) {
+        if (i == from.size()) return std::nullopt;
+        a *= from[i++];
+      } else {
+        if (j == to.size()) return std::nullopt;
+        b *= to[j++];
+      }
+    }
+    if (a == 0) return std::nullopt;
+    group.from_end = i;
+    group.to_end = j;
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+// reshape(broadcast(x)) as broadcast(reshape(x)): possible if each group of dims holds either none
+// of x's dims, or all of them in order (ones aside).
+struct Swapped {
+  Dims operand_dims;    // x reshaped to this
+  Dims broadcast_dims;  // then broadcast along these dims of the result
+};
+
+std::optional<Swapped> SwapReshapeBroadcast(const Dims& x_dims, const Dims& broadcast_dims,
+                                            const Dims& middle, const Dims& result) {
+  if (!IsIncreasing(broadcast_dims)) return std::nullopt;
+  const auto groups = GroupsOf(middle, result);
+  if (!groups) return std::nullopt;
+  Swapped swapped;
+  size_t next = 0;  // next dim of x
+  for (const Group& group : *groups) {
+    int64_t held = 1, all = 1;
+    for (size_t d = group.from_begin; d < group.from_end; ++d) {
+      all *= middle[d];
+      if (next < broadcast_dims.size() && broadcast_dims[next] == static_cast<int64_t>(d)) {
+        held *= x_dims[next++];
+      }
+    }
+    if (held == 1) continue;  // spread only: any split of the result will do
+    if (held != all) return std::nullopt;
+    for (size_t d = group.to_begin; d < group.to_end; ++d) {
+      if (result[d] == 1) continue;
+      swapped.operand_dims.push_back(result[d]);
+      swapped.broadcast_dims.push_back(static_cast<int64_t>(d));
+    }
+  }
+  return swapped;
+}
+
+Step SimplifyReshape(Builder& builder, Instr& instr) {
+  const InstrId operand = instr.operands[0];
+  const Instr& inner = builder[operand];
+  if (inner.shape.dims == instr.shape.dims) return Use(operand);
+  if (inner.op == Op::kReshape) return Become(instr, Op::kReshape, inner.operands);
+  if (inner.op != Op::kBroadcast) return Leave();
+  const InstrId source = inner.operands[0];
+  auto swapped = SwapReshapeBroadcast(builder[source].shape.dims, inner.As<DimsAttrs>().dims,
+                                      inner.shape.dims, instr.shape.dims);
+  if (!swapped) return Leave();
+  const InstrId value = builder.Reshape(source, std::move(swapped->operand_dims));
+  return Become(instr, Op::kBroadcast, {value}, DimsAttrs{std::move(swapped->broadcast_dims)});
+}
+
+// broadcast(reshape(y)) where the reshape only adds or drops extents of 1: spread y itself.
+Step BroadcastOfReshape(Builder& builder, Instr& instr) {
+  const Instr& reshape = builder[instr.operands[0]];
+  if (reshape.op != Op::kReshape) return Leave();
+  const InstrId source = reshape.operands[0];
+  const Dims squeezed = WithoutOnes(reshape.shape.dims);
+  if (squeezed.size() == reshape.shape.dims.size()) return Leave();
+  if (squeezed != WithoutOnes(builder[source].shape.dims)) return Leave();
+  Dims dims;
+  for (size_t i = 0; i < reshape.shape.dims.size(); ++i) {
+    if (reshape.shape.dims[i] != 1) dims.push_back(instr.As<DimsAttrs>().dims[i]);
+  }
+  const InstrId value = builder.Reshape(source, squeezed);
+  return Become(instr, Op::kBroadcast, {value}, DimsAttrs{std::move(dims)});
+}
+
+Step SimplifyBroadcast(Builder& builder, Instr& instr) {
+  const InstrId operand = instr.operands[0];
+  const Instr& inner = builder[operand];
+  const Dims& dims = instr.As<DimsAttrs>().dims;
+  if (inner.shape.dims == instr.shape.dims && IsIncreasing(dims)) return Use(operand);
+  if (inner.op == Op::kBroadcast) {
+    Dims composed;
+    for (int64_t d : inner.As<DimsAttrs>().dims) composed.push_back(dims[static_cast<size_t>(d)]);
+    return Become(instr, Op::kBroadcast, inner.operands, DimsAttrs{std::move(composed)});
+  }
+  if (ElementCount(inner.shape) == ElementCount(instr.shape) && IsIncreasing(dims)) {
+    return Become(instr, Op::kReshape, {operand});
+  }
+  return BroadcastOfReshape(builder, instr);
+}
+
+// A transpose that keeps the order of all extents but 1 moves nothing.
+bool OnlyMovesOnes(const Dims& permutation, const Dims& operand_dims) {
+  Dims order;
+  for (int64_t d : permutation) {
+    if (operand_dims[static_cast<size_t>(d)] != 1) order.push_back(d);
+  }
+  return IsIncreasing(order);
+}
+
+// transpose(broadcast(x)) is a broadcast of x, or of x transposed, which is smaller.
+Step TransposeOfBroadcast(Builder& builder, Instr& instr) {
+  const Instr& broadcast = builder[instr.operands[0]];
+  const InstrId source = broadcast.operands[0];
+  const Dims position = Inverse(instr.As<DimsAttrs>().dims);
+  std::vector<std::pair<int64_t, int64_t>> placed;  // dim of the result, dim of x
+  const Dims& dims = broadcast.As<DimsAttrs>().dims;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    placed.emplace_back(position[static_cast<size_t>(dims[i])], static_cast<int64_t>(i));
+  }
+  std::sort(placed.begin(), placed.end());
+  Dims permutation, result_dims;
+  for (const auto& [to, from] : placed) {
+    permutation.push_back(from);
+    result_dims.push_back(to);
+  }
+  const InstrId value = builder.Transpose(source, std::move(permutation));
+  return Become(instr, Op::kBroadcast, {value}, DimsAttrs{std::move(result_dims)});
+}
+
+Step SimplifyTranspose(Builder& builder, Instr& instr) {
+  const InstrId operand = instr.operands[0];
+  const Instr& inner = builder[operand];
+  const Dims& permutation = instr.As<DimsAttrs>().dims;
+  if (IsIncreasing(permutation)) return Use(operand);
+  if (OnlyMovesOnes(permutation, inner.shape.dims)) return Become(instr, Op::kReshape, {operand});
+  if (inner.op == Op::kTranspose) {
+    Dims composed;
+    for (int64_t d : permutation) {
+      composed.push_back(inner.As<DimsAttrs>().dims[static_cast<size_t>(d)]);
+    }
+    return Become(instr, Op::kTranspose, inner.operands, DimsAttrs{std::move(composed)});
+  }
+  return inner.op == Op::kBroadcast ? TransposeOfBroadcast(builder, instr) : Leave();
+}
+
+Step SimplifyReverse(const Builder& builder, Instr& instr) {
+  const Instr& inner = builder[instr.operands[0]];
+  const Dims& reversed = instr.As<DimsAttrs>().dims;
+  const bool nothing = std::all_of(reversed.begin(), reversed.end(), [&](int64_t d) {
+    return instr.shape.dims[static_cast<size_t>(d)] <= 1;
+  });
+  if (nothing) return Use(instr.operands[0]);
+  if (inner.op == Op::kReverse && inner.As<DimsAttrs>() == instr.As<DimsAttrs>()) {
+    return Use(inner.operands[0]);
+  }
+  return Leave();
+}
+
+Step SimplifyIota(Builder& builder, Instr& instr) {
+  const auto dim = static_cast<size_t>(instr.As<DimsAttrs>().dims[0]);
+  if (instr.shape.dims[dim] != 1) return Leave();
+  const InstrId zero = builder.Constant(ScalarLiteralOf(instr.shape.dtype, 0));
+  return Become(instr, Op::kBroadcast, {zero}, DimsAttrs{});
+}
+
+}  // namespace
+
+Step SimplifyMovement(Builder& builder, Instr& instr) {
+  switch (instr.op) {
+    case Op::kReshape: return SimplifyReshape(builder, instr);
+    case Op::kBroadcast: return SimplifyBroadcast(builder, instr);
+    case Op::kTranspose: return SimplifyTranspose(builder, instr);
+    case Op::kReverse: return SimplifyReverse(builder, instr);
+    case Op::kIota: return SimplifyIota(builder, instr);
+    default: return Leave();
+  }
+}
+
+}  // namespace fusemark
