@@ -1,0 +1,213 @@
+#include "compiler/loops/knobs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "compiler/support/strings.h"
+
+namespace fusemark::loops {
+namespace {
+
+constexpr uint32_t Bit(KernelClass klass) {
+  return 1U << static_cast<int>(klass);
+}
+constexpr uint32_t kLoopBit = Bit(KernelClass::kLoop), kReduceBit = Bit(KernelClass::kReduce),
+                   kRowBit = Bit(KernelClass::kRow),
+                   kContractionBit = Bit(KernelClass::kContraction),
+                   kWindowBit = Bit(KernelClass::kWindow), kUpdateBit = Bit(KernelClass::kUpdate);
+constexpr uint32_t kEvery =
+    kLoopBit | kReduceBit | kRowBit | kContractionBit | kWindowBit | kUpdateBit;
+
+constexpr int64_t kFlag[] = {0, 1};
+constexpr int64_t kVectorBytes[] = {0, 16, 32, 64};
+constexpr int64_t kUnroll[] = {1, 2, 4, 8};
+constexpr int64_t kGrain[] = {0, 1024, 4096, 16384, 65536, 262144, 1048576};
+constexpr int64_t kRows[] = {1, 2, 4, 8};
+constexpr int64_t kTileM[] = {1, 2, 4, 6, 8, 12, 14};
+constexpr int64_t kTileN[] = {1, 2, 3, 4};
+constexpr int64_t kTileK[] = {0, 64, 128, 256, 512, 1024};
+
+// name, field, domain, classes, classes in which it reassociates, cpu, gpu, effect
+constexpr Knob kKnobs[] = {
+    {"vector_bytes", &Schedule::vector_bytes, kVectorBytes, kEvery, kReduceBit | kRowBit, true,
+     false, "SIMD width of the innermost loop in bytes; 0 = the target's native width"},
+    {"unroll", &Schedule::unroll, kUnroll, kLoopBit | kWindowBit, 0, true, true,
+     "vectors per iteration of the innermost loop"},
+    {"parallel_grain", &Schedule::parallel_grain, kGrain, kEvery, 0, true, false,
+     "least elements per parallel range; 0 = from the target's fork-join cost"},
+    {"reduce_lanes", &Schedule::reduce_lanes, kUnroll, kReduceBit | kRowBit, kReduceBit | kRowBit,
+     true, true, "independent vector accumulators of a reduction"},
+    {"row_block", &Schedule::row_block, kRows, kRowBit, 0, true, true,
+     "rows handled together in a row kernel"},
+    {"keep_row", &Schedule::keep_row, kFlag, kRowBit, 0, true, true,
+     "keep shared row values in a buffer instead of computing them again"},
+    {"tile_m", &Schedule::tile_m, kTileM, kContractionBit, 0, true, true,
+     "rows of a contraction's register tile"},
+    {"tile_n", &Schedule::tile_n, kTileN, kContractionBit, 0, true, true,
+     "vectors per row of a contraction's register tile"},
+    {"tile_k", &Schedule::tile_k, kTileK, kContractionBit, 0, true, true,
+     "cache block of a contraction along k; 0 = not blocked"},
+    {"use_library", &Schedule::use_library, kFlag, kContractionBit, kContractionBit, true, false,
+     "library code instead of own code for a contraction, where it applies"},
+};
+
+const Knob* Find(std::string_view name) {
+  const auto* const found = std::find_if(std::begin(kKnobs), std::end(kKnobs),
+                                         [&](const Knob& knob) { return knob.name == name; });
+  return found == std::end(kKnobs) ? nullptr : found;
+}
+
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t keep = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({keep, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string Suggestion(std::string_view name, KernelClass klass) {
+  const Knob* nearest = nullptr;
+  std::vector<std::string> all;
+  for (const Knob& knob : kKnobs) {
+    if (!knob.AppliesTo(klass)) continue;
+    all.emplace_back(knob.name);
+    if (nearest == nullptr || EditDistance(name, knob.name) < EditDistance(name, nearest->name))
+      nearest = &knob;
+  }
+  if (nearest != nullptr && EditDistance(name, nearest->name) <= 3)
+    return fmt::format("did you mean {}?", nearest->name);
+  return fmt::format("knobs of class {} are {}", KernelClassName(klass), Join(all, ", "));
+}
+
+std::string DomainText(const Knob& knob) {
+  const std::vector<int64_t> values(knob.domain.begin(), knob.domain.end());
+  return JoinInts(values, ", ");
+}
+
+std::string ClassesText(uint32_t classes) {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(KernelClass::kUpdate); ++i) {
+    if (((classes >> i) & 1) != 0) names.emplace_back(KernelClassName(static_cast<KernelClass>(i)));
+  }
+  return classes == kEvery ? "all" : Join(names, ",");
+}
+
+}  // namespace
+
+std::string_view NumericsName(Numerics numerics) {
+  switch (numerics) {
+    case Numerics::kBitwise: return "bitwise";
+    case Numerics::kReassociates: return "reassociates";
+    case Numerics::kApproximates: return "approximates";
+  }
+  return "?";
+}
+
+int64_t Knob::Get(const Schedule& schedule) const {
+  if (const auto* number = std::get_if<int64_t Schedule::*>(&field)) return schedule.*(*number);
+  return schedule.*std::get<bool Schedule::*>(field) ? 1 : 0;
+}
+
+void Knob::Set(Schedule& schedule, int64_t value) const {
+  if (const auto* number = std::get_if<int64_t Schedule::*>(&field)) {
+    schedule.*(*number) = value;
+  } else {
+    schedule.*std::get<bool Schedule::*>(field) = value != 0;
+  }
+}
+
+bool Knob::InDomain(int64_t value) const {
+  return std::find(domain.begin(), domain.end(), value) != domain.end();
+}
+
+std::span<const Knob> Knobs() {
+  return kKnobs;
+}
+
+std::vector<const Knob*> KnobsOf(KernelClass klass, Numerics limit, bool gpu) {
+  std::vector<const Knob*> knobs;
+  for (const Knob& knob : kKnobs) {
+    if (knob.AppliesTo(klass) && (gpu ? knob.gpu : knob.cpu) && knob.NumericsIn(klass) <= limit)
+      knobs.push_back(&knob);
+  }
+  return knobs;
+}
+
+std::string PrintSchedule(KernelClass klass, const Schedule& schedule) {
+  std::string text(KernelClassName(klass));
+  for (const Knob& knob : kKnobs) {
+    if (knob.AppliesTo(klass)) text += fmt::format(" {}={}", knob.name, knob.Get(schedule));
+  }
+  return text;
+}
+
+Result<void> SetKnob(Schedule& schedule, KernelClass klass, std::string_view name,
+                     std::string_view value) {
+  const Knob* const knob = Find(name);
+  if (knob == nullptr)
+    return Invalid(fmt::format("unknown knob '{}': {}", name, Suggestion(name, klass)));
+  if (!knob->AppliesTo(klass))
+    return Invalid(fmt::format("knob {} does not apply to kernels of class {} (it applies to: {})",
+                               name, KernelClassName(klass), ClassesText(knob->classes)));
+  const auto number = ParseInt(value);
+  if (!number || !knob->InDomain(*number))
+    return Invalid(fmt::format("knob {}={}: expected one of {}", name, value, DomainText(*knob)));
+  knob->Set(schedule, *number);
+  return Ok();
+}
+
+Result<ScheduleLine> ParseSchedule(std::string_view text) {
+  ScheduleLine line;
+  std::vector<std::string_view> words;
+  for (const std::string_view word : Split(text, ' ')) {
+    if (!Trim(word).empty()) words.push_back(Trim(word));
+  }
+  if (words.empty()) return Invalid("empty schedule, expected a kernel class and knobs");
+  const auto klass = KernelClassFromName(words[0]);
+  if (!klass)
+    return Invalid(
+        fmt::format("unknown kernel class '{}', expected loop, reduce, row, "
+                    "contraction, window or update",
+                    words[0]));
+  line.klass = *klass;
+  std::vector<std::string_view> seen;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const size_t equals = words[i].find('=');
+    if (equals == std::string_view::npos)
+      return Invalid(fmt::format("expected knob=value, found '{}'", words[i]));
+    const std::string_view name = words[i].substr(0, equals);
+    if (std::find(seen.begin(), seen.end(), name) != seen.end())
+      return Invalid(fmt::format("knob {} is set twice", name));
+    seen.push_back(name);
+    FM_RETURN_IF_ERROR(SetKnob(line.schedule, line.klass, name, words[i].substr(equals + 1)));
+  }
+  return line;
+}
+
+std::string ListKnobs() {
+  const Schedule defaults;
+  std::string text;
+  for (const Knob& knob : kKnobs) {
+    std::string numerics = "bitwise";
+    if (knob.reassociates != 0)
+      numerics = knob.reassociates == knob.classes
+                     ? "reassociates"
+                     : fmt::format("reassociates in {}", ClassesText(knob.reassociates));
+    text += fmt::format("{:<15} default {:<4} of {{{}}}; {}; {}\n{:16}{}\n", knob.name,
+                        knob.Get(defaults), DomainText(knob), ClassesText(knob.classes), numerics,
+                        "", knob.effect);
+  }
+  return text;
+}
+
+}  // namespace fusemark::loops

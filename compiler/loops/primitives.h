@@ -1,0 +1,51 @@
+// Schedule primitives: transformations of a loop nest, each a value with a text form. A list of
+// them is what a schedule stands for (schedule_cpu.h); it is printed for people and tests and can
+// be replayed, but is not stored.
+//
+// Loops are addressed by name: a primitive applies to every loop that carries the name, at least
+// one. What a primitive cannot do legally is an error that names the loop and the reason; the
+// kernel is then unchanged. Results stay bit for bit the same, except after privatise.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/loops/kernel.h"
+#include "compiler/support/result.h"
+
+namespace fusemark::loops {
+
+enum class PrimitiveKind : uint8_t {
+  kTile,        // tile i 16 io ii: i = io * 16 + ii; a tail of i % 16 iterations in its own branch
+  kReorder,     // reorder i j: j, perfectly nested in i, comes out of it
+  kFuse,        // fuse i j f: i and j, perfectly nested, become one loop f
+  kUnroll,      // unroll i: unrolled completely
+  kVectorise,   // vectorise i: all iterations in lockstep
+  kParallel,    // parallel i: iterations on any thread; outermost statements only
+  kBind,        // bind i block|thread: a dimension of the GPU grid
+  kDistribute,  // distribute i: local buffers get a dimension, the body's statements get their own
+                // copies of the loop, reductions inside move out of it
+  kPrivatise,   // privatise k 8 l: 8 independent accumulators, combined at the end (reassociates)
+  kStage,       // stage a k stack|shared: the part of operand a that the body of k reads is copied
+                // to a local buffer first
+  kInline,      // inline i: a loop of one iteration is replaced by its body
+};
+
+struct Primitive {
+  PrimitiveKind kind = PrimitiveKind::kUnroll;
+  std::vector<std::string> names;  // loops; stage: buffer, loop
+  int64_t factor = 0;              // tile, privatise
+  std::string word;                // bind: block, thread; stage: stack, shared
+  bool operator==(const Primitive&) const = default;
+};
+
+// Each checks, then transforms in place.
+Result<void> Apply(Kernel& kernel, const Primitive& primitive);
+Result<Kernel> Replay(const Kernel& kernel, const std::vector<Primitive>& primitives);
+
+// `tile i1 16 i1o i1i; vectorise i1i; parallel i0`
+std::string PrintPrimitives(const std::vector<Primitive>& primitives);
+Result<std::vector<Primitive>> ParsePrimitives(std::string_view text);
+
+}  // namespace fusemark::loops

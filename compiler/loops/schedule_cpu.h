@@ -1,0 +1,23 @@
+// From the knob values of a schedule to loop primitives for one kernel on the CPU: the only place
+// that decides how a kernel class is tiled, vectorised, unrolled and distributed over threads. The
+// loop names are those of the lowerings: i0.. output dimensions, k0.. reductions, r0.. rows, j0..
+// along a row.
+#pragma once
+
+#include <vector>
+
+#include "compiler/loops/primitives.h"
+#include "compiler/loops/schedule.h"
+#include "compiler/support/result.h"
+
+namespace fusemark::loops {
+
+// For an unscheduled kernel. Never fails on a kernel that a lowering made; a loop that cannot be
+// treated as the schedule says stays serial.
+Result<std::vector<Primitive>> ScheduleToPrimitives(const Kernel& kernel, const Schedule& schedule,
+                                                    const Target& target);
+
+// Primitives applied, result simplified; the caller verifies it before use.
+Result<Kernel> ApplySchedule(const Kernel& kernel, const Schedule& schedule, const Target& target);
+
+}  // namespace fusemark::loops
