@@ -89,7 +89,6 @@ llvm::Function* MakeLaneLoop(llvm::Module& module, const std::string& name,
                              llvm::FunctionCallee callee, llvm::FunctionType* type,
                              const llvm::Function& caller) {
   auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module);
-  function->copyAttributesFrom(&caller);
   function->setAttributes(
       llvm::AttributeList::get(module.getContext(), caller.getAttributes().getFnAttrs(), {}, {}));
   function->addFnAttr(llvm::Attribute::NoInline);

@@ -11,10 +11,12 @@ namespace fusemark::codegen {
 using llvm::Value;
 
 Value* EmitPow(const LaneOps& ops, Value* x, Value* y) {
-  if (ops.IsF64(x)) return ops.LibmPerLane("pow", {x, y});
   auto& ir = ops.ir;
   Value* one = ops.Float(x, 1);
   Value* zero = ops.Float(x, 0);
+  // 1^y and x^0 are 1 even for NaN (libm: not for a signalling one).
+  Value* trivial = ir.CreateOr(ir.CreateFCmpOEQ(x, one), ir.CreateFCmpOEQ(y, zero));
+  if (ops.IsF64(x)) return ir.CreateSelect(trivial, one, ops.LibmPerLane("pow", {x, y}));
   Value* a = ops.Abs(x);
   Value* log = EmitLog(ops, EmitWiden(ops, a));
   Value* magnitude = EmitNarrow(ops, EmitExp(ops, ir.CreateFMul(log, EmitWiden(ops, y))));
@@ -37,8 +39,6 @@ Value* EmitPow(const LaneOps& ops, Value* x, Value* y) {
   Value* undefined = ir.CreateAnd(finite_negative, ir.CreateNot(integral));
   result =
       ir.CreateSelect(undefined, ops.Float(x, std::numeric_limits<double>::quiet_NaN()), result);
-  // 1^y and x^0 are 1 even for NaN.
-  Value* trivial = ir.CreateOr(ir.CreateFCmpOEQ(x, one), ir.CreateFCmpOEQ(y, zero));
   return ir.CreateSelect(trivial, one, result);
 }
 
