@@ -171,7 +171,8 @@ class Graph:
                            f"select({negative.name}, {wrapped.name}, {indices.name})")
         starts = self.reshape(chosen, chosen.dims + (1,), "broadcast_in_dim")
         return self.emit("gather", table.dtype, indices.dims + (table.dims[1],),
-                         f"gather({table.name}, {starts.name}), offset_dims={{{len(indices.dims)}}}, "
+                         f"gather({table.name}, {starts.name}), "
+                         f"offset_dims={{{len(indices.dims)}}}, "
                          "collapsed_slice_dims={0}, start_index_map={0}, "
                          f"index_vector_dim={len(indices.dims)}, slice_sizes={{1,{table.dims[1]}}}")
 
@@ -238,7 +239,7 @@ def transformer_layer(batch=1, seq=128, hidden=256, heads=4):
 
 
 def recommender(batch=128, tables=8, rows=10000, width=32):
-    """Embeddings and a dense tower, all their pairwise products, and a second tower (as in DLRM)."""
+    """Embeddings and a dense tower, their pairwise products, and a second tower (as in DLRM)."""
     g = Graph("recommender")
     dense = g.parameter("dense", (batch, 13))
     sparse = g.parameter("sparse", (batch, tables), "s32")

@@ -1,5 +1,5 @@
-# Shared set-up of scripts/run and scripts/test; sourced, never run. Finds or installs what the build
-# needs and builds Release into build/. Not here: what is done with the build afterwards.
+# Shared set-up of scripts/run and scripts/test; sourced, never run. Finds or installs what the
+# build needs and builds Release into build/. Not here: what is done with the build afterwards.
 # Everything it says goes to stderr: stdout belongs to the results of the caller.
 # Keep: a second call with nothing to do must stay well under a second (one dpkg-query, one ninja).
 
@@ -41,7 +41,7 @@ fm_offered_llvm() {
 }
 
 fm_print_packages() {
-  fm_say "Debian's names of what is needed: ${fm_packages[*]} llvm-N-dev (N: ${fm_llvm_versions[*]})"
+  fm_say "needed (Debian's names): ${fm_packages[*]} llvm-N-dev (N: ${fm_llvm_versions[*]})"
   fm_say "optional: clang-format-N (for scripts/check)"
 }
 
@@ -76,17 +76,19 @@ fm_install() {
   if [[ -z $llvm ]]; then
     if ! llvm="$(fm_offered_llvm)"; then
       fm_print_packages
-      fm_say "the package manager offers no LLVM of ${fm_llvm_versions[*]}; going on, CMake will look"
+      fm_say "no LLVM of ${fm_llvm_versions[*]} is offered here; going on, CMake will look"
       return 0
     fi
     missing+=("llvm-$llvm-dev" "clang-format-$llvm")
   fi
   fm_say "installing: ${missing[*]}"
   fm_as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
-    "${missing[@]}" </dev/null >&2 || { fm_print_packages; fm_say "the installation failed; going on"; }
+    "${missing[@]}" </dev/null >&2 && return 0
+  fm_print_packages
+  fm_say "the installation failed; going on with what is there"
 }
 
-# As many compilers as cores, but no more than one for each 1.5 GB of memory: LLVM's headers are big.
+# As many compilers as cores, but one for each 1.5 GB of memory at most: LLVM's headers are big.
 fm_jobs() {
   local cores kib
   cores="$(nproc 2>/dev/null || echo 2)"
@@ -96,8 +98,8 @@ fm_jobs() {
   echo $(( cores < by_memory ? cores : by_memory ))
 }
 
-# fm_build_targets TARGET...: configures when needed and builds. Returns 4 when that fails (2 is kept
-# for what the user of the program did wrong).
+# fm_build_targets TARGET...: configures when needed and builds. Returns 4 when that fails (2 is
+# kept for what the user of the program did wrong).
 fm_build_targets() {
   local tool
   for tool in cmake ninja; do
