@@ -27,7 +27,7 @@ class Format(unittest.TestCase):
             return code, said.getvalue()
 
     def test_formatted(self):
-        self.assertEqual(self.run_on("int F(int* a) { return *a; }\n")[0], 0)
+        self.assertEqual(self.run_on("int F(int* a) {\n  return *a;\n}\n")[0], 0)
 
     def test_not_formatted(self):
         code, said = self.run_on("int F( int *a ){ return *a ;}\n")
