@@ -118,10 +118,17 @@ fm_build_targets() {
       return 4
     fi
   fi
-  # The dry run keeps the usual case silent: ninja would otherwise print a line on each call.
-  if [[ $(ninja -C "$fm_build" -n "$@" 2>&1) != *'no work to do'* ]]; then
-    fm_say "building $* in $fm_build"
+  # One step (the build's own identity) runs on each call, so ninja never has "no work": the lines
+  # that say nothing are dropped, and a first build keeps ninja's own progress line.
+  local stamp="$fm_build/.built-$*"
+  if [[ ! -e $stamp ]]; then
+    fm_say "building $* in $fm_build (some minutes the first time)"
     ninja -C "$fm_build" -j "$(fm_jobs)" "$@" </dev/null >&2 || return 4
+    touch "$stamp"
+  else
+    ninja -C "$fm_build" -j "$(fm_jobs)" "$@" </dev/null 2>&1 |
+      grep --line-buffered -v -E '^ninja: (Entering|no work)|build_info' >&2
+    [[ ${PIPESTATUS[0]} == 0 ]] || return 4
   fi
   [[ -e /dev/fd/9 ]] && exec 9>&-
   return 0
