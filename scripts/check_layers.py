@@ -62,6 +62,7 @@ LIBRARIES = {
     "yaml-cpp/": ("workloads", "harness", "tests/unit/workloads", "tests/unit/harness"),
     "CLI/": ("harness",),
     "benchmark/": ("harness/micro",),
+    "zlib.h": ("workloads", "tests/unit/workloads"),
     "nlohmann/": ("workloads", "harness", "tests"),
     "gtest/": ("tests",),
     "gmock/": ("tests",),

@@ -1,4 +1,5 @@
-# cmake -DOUT=FILE -P embed.cmake -- 001_a.sql 002_b.sql ...: writes the migrations as C++ raw strings.
+# cmake -DOUT=FILE -P embed.cmake -- 001_a.sql 002_b.sql ...
+# Writes the migrations as C++ raw strings.
 # Fails when the numbers are not 1, 2, 3, ...: a hole would shift every later schema version.
 set(body "")
 set(expected 1)
@@ -19,5 +20,7 @@ foreach(i RANGE ${CMAKE_ARGC})
   endif()
 endforeach()
 file(WRITE "${OUT}" "// Generated from results_db/schema.\n#include \"results_db/migrations.h\"\n\n"
-     "namespace fusemark {\n\nnamespace {\nconstexpr Migration kMigrations[] = {\n${body}};\n}  // namespace\n\n"
-     "std::span<const Migration> Migrations() {\n  return kMigrations;\n}\n\n}  // namespace fusemark\n")
+     "namespace fusemark {\n\nnamespace {\n"
+     "constexpr Migration kMigrations[] = {\n${body}};\n}  // namespace\n\n"
+     "std::span<const Migration> Migrations() {\n  return kMigrations;\n}\n\n"
+     "}  // namespace fusemark\n")

@@ -74,7 +74,8 @@ class Scanner(unittest.TestCase):
         self.assertEqual(self.found(text), [("F", 1, 8), ("G", 9, 2)])
 
     def test_initialisers_are_not_functions(self):
-        text = ("constexpr Row kRows[] = {\n  {1, {2}},\n};\nint a{3};\nenum class E : int { kA };\n"
+        text = ("constexpr Row kRows[] = {\n  {1, {2}},\n};\nint a{3};\n"
+                "enum class E : int { kA };\n"
                 "struct P { int x{1}; std::vector<int> v = {1, 2}; };\nvoid F() {}\n")
         self.assertEqual(self.names(text), ["F"])
 
