@@ -85,7 +85,7 @@ Result<std::vector<BestDecision>> ReadBest(Db& db, const std::string& workload) 
   FM_TRY(Statement select,
          Statement::Prepare(
              db, "SELECT " + std::string(kDecisionColumns) +
-                     ", coalesce((SELECT w.name FROM workload w WHERE w.module_hash = key "
+                     ", coalesce((SELECT w.name FROM workload w WHERE w.module_hash = substr(key, 1, 32) "
                      "ORDER BY w.id LIMIT 1), '') AS name FROM decision "
                      "WHERE state = 'confirmed' AND (?1 = '' OR name = ?1) "
                      "ORDER BY speedup DESC, id"));

@@ -1,0 +1,33 @@
+// The subcommands, one file each. AddX declares the options of X and, when X is named on the
+// command line, stores in `selected` what to do; main.cpp then runs it. Usage errors inside a
+// command are Outcome kUsage, those CLI11 finds never get here.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "harness/exit_code.h"
+
+namespace fusemark {
+
+using SelectedCommand = std::function<Outcome()>;
+
+void AddCheckCommand(CLI::App& app, SelectedCommand& selected);
+void AddDbCommand(CLI::App& app, SelectedCommand& selected);
+void AddListCommand(CLI::App& app, SelectedCommand& selected);
+void AddRunCommand(CLI::App& app, SelectedCommand& selected);
+void AddVersionCommand(CLI::App& app, SelectedCommand& selected);
+
+// An option value checked by a parser that returns Result<T>: CLI11 then reports its message as a
+// usage error.
+template <class Parser>
+CLI::Validator CheckedBy(Parser parser) {
+  return CLI::Validator(
+      [parser](std::string& text) {
+        const auto parsed = parser(text);
+        return parsed.ok() ? std::string() : parsed.error().message;
+      },
+      "");
+}
+
+}  // namespace fusemark

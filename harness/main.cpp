@@ -1,0 +1,62 @@
+// fusemark: arguments in, exit code out. What a subcommand does is in commands/NAME.cpp.
+#include <cstdio>
+#include <exception>
+
+#include "harness/commands/commands.h"
+#include "harness/interrupt.h"
+
+namespace fusemark {
+namespace {
+
+constexpr char kExitCodes[] =
+    "Exit codes: 0 ok, 2 usage, 3 numerics, 4 a workload failed or nothing was measured or the "
+    "database is unusable, 130 interrupted (partial results kept).";
+
+int Finish(const Outcome& outcome) {
+  for (const std::string& reason : outcome.reasons()) {
+    std::fprintf(stderr, "fusemark: %s\n", reason.c_str());
+  }
+  return outcome.value();
+}
+
+int UsageError(const CLI::App& app, const CLI::ParseError& error) {
+  // Help asked for is an answer, not an error.
+  if (error.get_exit_code() == 0) return app.exit(error);
+  std::fprintf(stderr, "fusemark: %s\nRun 'fusemark %s--help' for the options.\n", error.what(),
+               app.get_subcommands().empty()
+                   ? ""
+                   : (app.get_subcommands().front()->get_name() + " ").c_str());
+  return static_cast<int>(ExitCode::kUsage);
+}
+
+int Run(int argc, char** argv) {
+  CLI::App app("Benchmarks and autotunes HLO graphs: operator by operator, compiled, tuned.",
+               "fusemark");
+  app.footer(kExitCodes);
+  app.require_subcommand(1);
+  SelectedCommand selected;
+  AddRunCommand(app, selected);
+  AddCheckCommand(app, selected);
+  AddDbCommand(app, selected);
+  AddListCommand(app, selected);
+  AddVersionCommand(app, selected);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return UsageError(app, error);
+  }
+  return Finish(selected());
+}
+
+}  // namespace
+}  // namespace fusemark
+
+int main(int argc, char** argv) {
+  fusemark::InstallSignalHandlers();
+  try {
+    return fusemark::Run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "fusemark: unexpected failure: %s\n", error.what());
+    return static_cast<int>(fusemark::ExitCode::kFailed);
+  }
+}
