@@ -24,6 +24,9 @@ struct LowerRequest {
   std::vector<InstrId> members;  // inlined instructions (increasing)
   KernelClass klass = KernelClass::kLoop;
   Rounding rounding = Rounding::kEveryOperation;
+  // Update kernels: the result will share memory with the operand it updates (wherever the result
+  // buffer's `in_place_of` allows it), so there is nothing to copy.
+  bool in_place = false;
 };
 
 struct Lowered {

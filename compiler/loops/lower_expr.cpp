@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "compiler/ir/number.h"
 #include "compiler/support/check.h"
@@ -161,10 +162,10 @@ Affine Emitter::DivMod(const Affine& index, int64_t divisor, bool want_mod) {
     return want_mod ? found->second : split.quotient + found->second;
   }
   const ExprId value = Expr(split.rest);
-  const Affine bound =
-      want_mod ? BindIndex("m", builder_.Mod(value, divisor), {0, divisor - 1})
-               : BindIndex("q", builder_.Div(value, divisor),
-                           {FloorDiv(range.lo, divisor), FloorDiv(range.hi, divisor)});
+  const Affine bound = want_mod
+                           ? BindIndex("m", builder_.Mod(value, divisor), {0, divisor - 1})
+                           : BindIndex("q", builder_.Div(value, divisor),
+                                       {FloorDiv(range.lo, divisor), FloorDiv(range.hi, divisor)});
   scope_->quotients.emplace(key, bound);
   return want_mod ? bound : split.quotient + bound;
 }
@@ -231,7 +232,8 @@ Indices Emitter::MapReshape(const Indices& indices, const std::vector<int64_t>& 
 std::optional<ExprId> Emitter::InRange(const Affine& index, int64_t low, int64_t high) {
   const Range range = RangeOf(index);
   std::optional<ExprId> condition;
-  if (range.lo < low) condition = builder_.Compare(Direction::kGe, Expr(index), builder_.Index(low));
+  if (range.lo < low)
+    condition = builder_.Compare(Direction::kGe, Expr(index), builder_.Index(low));
   if (range.hi > high) {
     const ExprId upper = builder_.Compare(Direction::kLe, Expr(index), builder_.Index(high));
     condition = condition ? builder_.Binary(Op::kAnd, *condition, upper) : upper;
@@ -247,7 +249,9 @@ void Emitter::WithGuard(const Affine& index, int64_t low, int64_t high,
     return;
   }
   if (low > high || range.hi < low || range.lo > high) return;
-  const Affine bound = BindIndex("p", Expr(index), range);
+  const bool is_variable =
+      index.terms.size() == 1 && index.terms[0].second == 1 && index.constant == 0;
+  const Affine bound = is_variable ? index : BindIndex("p", Expr(index), range);
   If(*InRange(bound, low, high), [&] {
     // Inside, the variable has the narrower range.
     const VarId var = bound.terms.front().first;
@@ -301,12 +305,6 @@ Value Emitter::Select(std::string_view name, ExprId condition, const Value& a, c
   return Bind(name, a.dtype, builder_.Select(condition, Use(a), Use(b)));
 }
 
-std::optional<Value> Emitter::SplatConstant(InstrId id) const {
-  const Instr& constant = instr(id);
-  if (constant.op != Op::kConstant || !constant.shape.is_array()) return std::nullopt;
-  return ConstantValue(constant);
-}
-
 std::optional<Value> ConstantValue(const Instr& constant) {
   const auto bytes = constant.As<ConstantAttrs>().literal.bytes();
   const auto size = static_cast<size_t>(ByteSize(constant.shape.dtype));
@@ -323,6 +321,12 @@ std::optional<Value> ConstantValue(const Instr& constant) {
   }
   if (IsNarrowFloat(dtype)) bits = FloatToBits(DType::kF32, FloatFromBits(dtype, bits));
   return Value{dtype, bits, {}};
+}
+
+std::optional<Value> Emitter::SplatConstant(InstrId id) const {
+  const Instr& constant = instr(id);
+  if (constant.op != Op::kConstant || !constant.shape.is_array()) return std::nullopt;
+  return ConstantValue(constant);
 }
 
 const Value* Emitter::Find(const Key& key) const {
@@ -356,7 +360,8 @@ Value Emitter::Emit(InstrId id, const Indices& indices, int64_t leaf) {
   Scope* const outer = std::exchange(scope_, TargetScope(indices));
   std::optional<Value> value = LoadKept(id, indices);
   if (!value) {
-    value = Inlined(id) ? Compute(id, indices, leaf) : LoadOperand(id, indices);
+    value =
+        Inlined(id) ? Compute(id, indices, leaf) : LoadOperand(id, indices, instr(id).shape.dims);
     StoreKept(id, indices, *value);
   }
   Remember(id, leaf, indices, *value);
@@ -368,21 +373,40 @@ void Emitter::Remember(InstrId id, int64_t leaf, const Indices& indices, const V
   scope_->values.insert_or_assign(Key{id, leaf, indices}, value);
 }
 
+// A buffer is dense row-major memory: where all its readers are one reshape, it takes the reshape's
+// dims, and the reshape costs nothing.
+std::vector<int64_t> Emitter::BufferDims(InstrId id) const {
+  const std::vector<int64_t>* view = nullptr;
+  for (uint32_t i = id.index + 1; i < inlined_.size(); ++i) {
+    const Instr& reader = computation_.instrs[i];
+    if (!inlined_[i]) continue;
+    for (const InstrId operand : reader.operands) {
+      if (operand != id) continue;
+      const bool same = view == nullptr || *view == reader.shape.dims;
+      if (reader.op != Op::kReshape || !same) return instr(id).shape.dims;
+      view = &reader.shape.dims;
+    }
+  }
+  return view != nullptr ? *view : instr(id).shape.dims;
+}
+
 BufferId Emitter::OperandBuffer(InstrId id) {
   const auto [place, fresh] = operand_buffers_.try_emplace(id);
   if (fresh) {
     const Instr& operand = instr(id);
-    place->second = builder_.AddOperand(operand.name, operand.shape.dtype, operand.shape.dims);
+    place->second = builder_.AddOperand(operand.name, operand.shape.dtype, BufferDims(id));
     lowered_.operands.push_back(id);
   }
   return place->second;
 }
 
-Value Emitter::LoadOperand(InstrId id, const Indices& indices) {
+Value Emitter::LoadOperand(InstrId id, const Indices& indices, const std::vector<int64_t>& dims) {
   const Instr& operand = instr(id);
   const BufferId buffer = OperandBuffer(id);
+  const std::vector<int64_t> buffer_dims = builder_.kernel()[buffer].dims;
   std::vector<ExprId> at;
-  for (const Affine& index : indices) at.push_back(Expr(index));
+  for (const Affine& index : buffer_dims == dims ? indices : MapReshape(indices, dims, buffer_dims))
+    at.push_back(Expr(index));
   const DType dtype = operand.shape.dtype;
   return Bind(operand.name, dtype, builder_.Convert(builder_.Load(buffer, at), HeldType(dtype)));
 }
@@ -393,8 +417,8 @@ std::optional<Value> Emitter::LoadKept(InstrId id, const Indices& indices) {
   const Kept& kept = found->second;
   // The buffer holds the current row only.
   for (size_t i = 0; i < indices.size(); ++i) {
-    const bool along = std::find(kept.dims.begin(), kept.dims.end(), static_cast<int64_t>(i)) !=
-                       kept.dims.end();
+    const bool along =
+        std::find(kept.dims.begin(), kept.dims.end(), static_cast<int64_t>(i)) != kept.dims.end();
     if (!along && indices[i] != kept.canonical[i]) return std::nullopt;
   }
   std::vector<ExprId> at;
@@ -428,7 +452,7 @@ Value Emitter::Compute(InstrId id, const Indices& indices, int64_t leaf) {
   switch (in.op) {
     case Op::kGetTupleElement: {
       const InstrId tuple = in.operands[0];
-      if (!Inlined(tuple)) return LoadOperand(id, indices);
+      if (!Inlined(tuple)) return LoadOperand(id, indices, in.shape.dims);
       return Emit(tuple, indices, in.As<TupleIndexAttrs>().index);
     }
     case Op::kReduce: {
@@ -440,11 +464,11 @@ Value Emitter::Compute(InstrId id, const Indices& indices, int64_t leaf) {
     case Op::kDot: return Dot(in, indices);
     case Op::kConvolution: return Convolution(in, indices);
     case Op::kDynamicUpdateSlice: return UpdateSlice(in, indices);
-    case Op::kConstant: return LoadOperand(id, indices);
+    case Op::kConstant: return LoadOperand(id, indices, in.shape.dims);
     default: break;
   }
-  const bool wide_bitcast = in.op == Op::kBitcastConvert &&
-                            instr(in.operands[0]).shape.rank() != in.shape.rank();
+  const bool wide_bitcast =
+      in.op == Op::kBitcastConvert && instr(in.operands[0]).shape.rank() != in.shape.rank();
   if (ClassOf(in.op) == OpClass::Index || wide_bitcast) return Movement(id, indices);
   std::vector<Value> arguments;
   for (const InstrId operand : in.operands) {

@@ -32,6 +32,8 @@ struct Value {
 // bf16 and f16 are held as f32, everything else as itself.
 DType HeldType(DType dtype);
 bool IsNarrowFloat(DType dtype);
+// The value of a constant whose elements are all alike (a scalar, a splat).
+std::optional<Value> ConstantValue(const Instr& constant);
 
 class Emitter {
  public:
@@ -122,7 +124,7 @@ class Emitter {
   // `filling`, loaded afterwards.
   struct Kept {
     BufferId buffer;
-    Dims dims;        // positions of the buffer's dims in the instruction's dims
+    Dims dims;          // positions of the buffer's dims in the instruction's dims
     Indices canonical;  // index at which it is filled
     bool filled = false;
   };
@@ -147,7 +149,9 @@ class Emitter {
   Affine DivMod(const Affine& index, int64_t divisor, bool want_mod);
   std::optional<Value> SplatConstant(InstrId id) const;
   Value Compute(InstrId id, const Indices& indices, int64_t leaf);
-  Value LoadOperand(InstrId id, const Indices& indices);
+  // The element at `indices` of the operand seen as an array of `dims`.
+  Value LoadOperand(InstrId id, const Indices& indices, const std::vector<int64_t>& dims);
+  std::vector<int64_t> BufferDims(InstrId id) const;
   std::optional<Value> LoadKept(InstrId id, const Indices& indices);
   void StoreKept(InstrId id, const Indices& indices, const Value& value);
 
@@ -162,6 +166,7 @@ class Emitter {
   // lower_movement.cpp
   Value Movement(InstrId id, const Indices& indices);
   Value Broadcast(const Instr& instr, const Indices& indices);
+  Value Reinterpret(const Instr& instr, const Indices& indices);
   Value Pad(const Instr& instr, const Indices& indices);
   Value Concatenate(const Instr& instr, const Indices& indices);
   Value Gather(const Instr& instr, const Indices& indices);

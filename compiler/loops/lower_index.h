@@ -32,8 +32,8 @@ Affine operator-(const Affine& a, const Affine& b);
 Affine operator*(const Affine& a, int64_t factor);
 
 // The part of `a` whose coefficients `divisor` divides, already divided, and what is left:
-// a = quotient * divisor + rest, with rest.constant in [0, divisor). LinearForm (index_analysis.h) is
-// its counterpart on the finished kernel.
+// a = quotient * divisor + rest, with rest.constant in [0, divisor). LinearForm (index_analysis.h)
+// is its counterpart on the finished kernel.
 struct SplitAffine {
   Affine quotient, rest;
 };
