@@ -2,7 +2,7 @@
 """Layers: which directory may include which, and which may know which library.
 
 Reads #include lines and the DEPENDS of fusemark_library/fusemark_test; the tables below are the
-rule. Not here: sizes and names. Keep DEPENDENCIES free of cycles: main() refuses a table with one.
+rule. Also finds sources that no build list names. Not here: sizes and names. Keep DEPENDENCIES free of cycles: main() refuses a table with one.
 """
 import argparse
 import pathlib
@@ -193,6 +193,21 @@ def check_links(root, paths):
     return problems
 
 
+def check_listed(root, sources, lists):
+    """Sources that no build list of their directory or one above names: never built, never run."""
+    text = {str(p.parent): (root / p).read_text(encoding="utf-8") for p in lists}
+    problems = []
+    for path in sources:
+        if path.suffix != ".cpp":
+            continue
+        named = any(re.search(rf"(?<![\w/.-]){re.escape(str(path.relative_to(above)))}\b",
+                              text.get(str(above), ""))
+                    for above in path.parents if str(above) != ".")
+        if not named:
+            problems.append(f"{path}: no CMakeLists.txt names it, so it is not built")
+    return problems
+
+
 def _reaches_llvm(name, library_of, trail):
     if name in trail:
         return None
@@ -216,7 +231,7 @@ def main():
     for path in sources:
         problems += check_includes(path, (root / path).read_text(encoding="utf-8"))
     lists = [p for p in source_tree.files(root, (".txt",)) if p.name == "CMakeLists.txt"]
-    problems += check_links(root, lists)
+    problems += check_links(root, lists) + check_listed(root, sources, lists)
     print("\n".join(problems) or f"layers: {len(sources)} files, {len(lists)} build lists, clean")
     return 1 if problems else 0
 

@@ -111,5 +111,21 @@ class Links(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
 
 
+class Listed(unittest.TestCase):
+
+    def test_forgotten_source(self):
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory)
+            (root / "compiler").mkdir()
+            (root / "compiler" / "CMakeLists.txt").write_text(
+                "fusemark_library(fusemark_support support/hash.cpp xb.cpp)")
+            sources = [pathlib.Path("compiler/support/hash.cpp"), pathlib.Path("compiler/b.cpp"),
+                       pathlib.Path("compiler/c.h")]
+            found = check_layers.check_listed(root, sources,
+                                              [pathlib.Path("compiler/CMakeLists.txt")])
+            self.assertEqual(len(found), 1, found)
+            self.assertIn("compiler/b.cpp", found[0])
+
+
 if __name__ == "__main__":
     unittest.main()
