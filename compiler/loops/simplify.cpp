@@ -6,6 +6,7 @@
 #include "compiler/loops/builder.h"
 #include "compiler/loops/index_analysis.h"
 #include "compiler/loops/print.h"
+#include "compiler/loops/rewrite.h"
 
 namespace fusemark::loops {
 namespace {
@@ -72,6 +73,15 @@ class Simplifier {
 
   void For(const Stmt& stmt, Block& out) {
     if (stmt.extent == 0) return;
+    const bool grid = stmt.loop == LoopKind::kBlock || stmt.loop == LoopKind::kThread;
+    if (stmt.extent == 1 && !grid && MayLeave(stmt, stmt.body)) {
+      const size_t once = analysis_.Mark();
+      analysis_.Bind(stmt.var, builder_.Index(0));
+      Block body = Body(stmt.body);
+      analysis_.Release(once);
+      std::move(body.begin(), body.end(), std::back_inserter(out));
+      return;
+    }
     const size_t mark = analysis_.Mark();
     analysis_.EnterLoop(stmt.var, stmt.extent);
     Stmt loop{.kind = StmtKind::kFor, .loop = stmt.loop, .reduces = stmt.reduces, .var = stmt.var};
@@ -203,57 +213,12 @@ class Simplifier {
   const Block* around_ = nullptr;  // the source block being walked
 };
 
-// Lets are pure: one that nobody reads goes. Walks backwards, so that a chain goes at once.
-class DeadLets {
- public:
-  explicit DeadLets(Kernel& kernel) : kernel_(kernel) {
-    uses_.resize(kernel.vars.size(), 0);
-    Count(kernel.body);
-    Prune(kernel.body);
-  }
-
- private:
-  void Count(ExprId id, int delta) {
-    const Expr& expr = kernel_[id];
-    if (expr.kind == ExprKind::kVar) uses_[expr.var.index] += delta;
-    for (const ExprId arg : expr.args) Count(arg, delta);
-  }
-
-  void Count(const Block& block) {
-    for (const Stmt& stmt : block) {
-      for (const ExprId index : stmt.indices) Count(index, 1);
-      if (stmt.value.valid()) Count(stmt.value, 1);
-      Count(stmt.body);
-      Count(stmt.else_body);
-    }
-  }
-
-  void Prune(Block& block) {
-    Block kept;
-    for (size_t i = block.size(); i-- > 0;) {
-      Stmt& stmt = block[i];
-      Prune(stmt.else_body);
-      Prune(stmt.body);
-      if (stmt.kind == StmtKind::kLet && uses_[stmt.var.index] == 0) {
-        Count(stmt.value, -1);
-        continue;
-      }
-      kept.push_back(std::move(stmt));
-    }
-    std::reverse(kept.begin(), kept.end());
-    block = std::move(kept);
-  }
-
-  Kernel& kernel_;
-  std::vector<int> uses_;
-};
-
 }  // namespace
 
 Kernel Simplify(const Kernel& kernel) {
   Kernel simple = kernel;
   Simplifier(simple).Run();
-  DeadLets{simple};
+  RemoveDeadLets(simple);
   return Compacted(simple);
 }
 

@@ -1,0 +1,261 @@
+// privatise: N independent accumulators for a reduction. From
+//   for k in K reduces { acc = acc op x(k) }
+// it makes
+//   alloc acc_l[N]; for l in N { acc_l[l] = identity }
+//   for ko in K / N reduces { for l in N { acc_l[l] = acc_l[l] op x(ko * N + l) } }
+//   for l in K % N { ... }; halve acc_l by loops lc until one is left; acc = acc op acc_l[0]
+// so that loop l may be a vector. Sums are taken in another order: the one primitive that
+// reassociates.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "compiler/ir/number.h"
+#include "compiler/loops/builder.h"
+#include "compiler/loops/primitives_internal.h"
+#include "compiler/loops/rewrite.h"
+
+namespace fusemark::loops {
+namespace {
+
+// The bits of e with e op x == x.
+std::optional<uint64_t> IdentityOf(Op op, DType dtype) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const bool floating = dtype == DType::kF32 || dtype == DType::kF64;
+  if (!floating && !IsInteger(dtype) && dtype != DType::kPred) return std::nullopt;
+  const int bits = dtype == DType::kPred ? 1 : BitWidth(dtype);
+  const uint64_t ones = ~uint64_t{0} >> (64 - bits);
+  const uint64_t lowest = IsSigned(dtype) ? ~(ones >> 1) : 0;
+  const uint64_t highest = IsSigned(dtype) ? ones >> 1 : ones;
+  switch (op) {
+    case Op::kAdd: return floating ? FloatToBits(dtype, -0.0) : 0;
+    case Op::kMultiply: return floating ? FloatToBits(dtype, 1.0) : 1;
+    case Op::kMaximum: return floating ? FloatToBits(dtype, -kInf) : lowest;
+    case Op::kMinimum: return floating ? FloatToBits(dtype, kInf) : highest;
+    case Op::kOr:
+    case Op::kXor: return floating ? std::nullopt : std::optional<uint64_t>(0);
+    case Op::kAnd:
+      if (floating) return std::nullopt;
+      return IsSigned(dtype) ? ~uint64_t{0} : ones;
+    default: return std::nullopt;
+  }
+}
+
+struct Accumulator {
+  BufferId buffer;
+  std::vector<ExprId> indices;
+  Op op = Op::kAdd;
+  uint64_t identity = 0;
+  BufferId lanes;  // the private copies
+};
+
+class Privatiser {
+ public:
+  Privatiser(Kernel& kernel, int64_t lanes, VarId outer, VarId lane, VarId combine)
+      : kernel_(kernel), b_(kernel), n_(lanes), outer_(outer), lane_(lane), combine_(combine) {}
+
+  Result<Block> operator()(const Stmt& loop) {
+    loop_ = &loop;
+    accumulators_.clear();
+    inside_ = {loop.var};
+    if (!loop.reduces) return Fail("it carries no value");
+    if (loop.loop != LoopKind::kSerial) return Fail("it is not serial");
+    if (loop.extent < n_)
+      return Fail(fmt::format("it has {} iterations, fewer than {} lanes", loop.extent, n_));
+    FM_RETURN_IF_ERROR(Collect(loop.body));
+    if (accumulators_.empty()) return Fail("no accumulator is updated inside");
+    FM_RETURN_IF_ERROR(CheckReads(loop.body));
+    return Emit(loop);
+  }
+
+ private:
+  Error Fail(const std::string& why) const {
+    return Invalid(fmt::format("cannot privatise loop {}: {}", kernel_[loop_->var].name, why));
+  }
+
+  bool VariesInside(ExprId id) const {
+    return std::any_of(inside_.begin(), inside_.end(),
+                       [&](VarId var) { return UsesVar(kernel_, id, var); });
+  }
+
+  bool SamePlace(const Expr& load, BufferId buffer, const std::vector<ExprId>& indices) const {
+    return load.kind == ExprKind::kLoad && load.buffer == buffer &&
+           std::equal(load.args.begin(), load.args.end(), indices.begin(), indices.end(),
+                      [&](ExprId a, ExprId b) { return SameExpr(a, b); });
+  }
+
+  bool SameExpr(ExprId a, ExprId b) const {
+    if (a == b) return true;
+    Expr ea = kernel_[a], eb = kernel_[b];
+    if (ea.args.size() != eb.args.size()) return false;
+    for (size_t i = 0; i < ea.args.size(); ++i) {
+      if (!SameExpr(ea.args[i], eb.args[i])) return false;
+    }
+    ea.args.clear();
+    eb.args.clear();
+    return ea == eb;
+  }
+
+  // acc = acc op x, x op acc, or fma(x, y, acc).
+  std::optional<Op> UpdateOf(const Stmt& store) const {
+    const Expr& value = kernel_[store.value];
+    const auto is_acc = [&](ExprId id) {
+      return SamePlace(kernel_[id], store.buffer, store.indices);
+    };
+    if (value.kind == ExprKind::kFma && is_acc(value.args[2])) return Op::kAdd;
+    if (value.kind != ExprKind::kBinary) return std::nullopt;
+    if (!is_acc(value.args[0]) && !is_acc(value.args[1])) return std::nullopt;
+    return value.op;
+  }
+
+  Result<void> Collect(const Block& block) {
+    for (const Stmt& stmt : block) {
+      if (stmt.kind == StmtKind::kLet || stmt.kind == StmtKind::kFor) inside_.push_back(stmt.var);
+      if (stmt.kind == StmtKind::kBarrier) return Fail("it holds a barrier");
+      if (stmt.kind == StmtKind::kAlloc) own_.push_back(stmt.buffer);
+      if (stmt.kind == StmtKind::kStore) {
+        FM_RETURN_IF_ERROR(CollectStore(stmt));
+      }
+      FM_RETURN_IF_ERROR(Collect(stmt.body));
+      FM_RETURN_IF_ERROR(Collect(stmt.else_body));
+    }
+    return Ok();
+  }
+
+  Result<void> CollectStore(const Stmt& stmt) {
+    if (std::find(own_.begin(), own_.end(), stmt.buffer) != own_.end()) return Ok();
+    const bool moves = std::any_of(stmt.indices.begin(), stmt.indices.end(),
+                                   [&](ExprId index) { return VariesInside(index); });
+    if (moves) return Ok();  // an element of its own per iteration
+    const std::string& name = kernel_[stmt.buffer].name;
+    const auto op = UpdateOf(stmt);
+    const auto identity = op ? IdentityOf(*op, kernel_[stmt.buffer].dtype) : std::nullopt;
+    if (!identity)
+      return Fail(fmt::format("the update of %{} is not an associative operation on it", name));
+    for (const Accumulator& known : accumulators_) {
+      if (known.buffer == stmt.buffer) return Fail(fmt::format("%{} is updated twice", name));
+    }
+    accumulators_.push_back({stmt.buffer, stmt.indices, *op, *identity, {}});
+    return Ok();
+  }
+
+  // An accumulator is read by its own update only.
+  Result<void> CheckReads(const Block& block) {
+    for (const Accumulator& acc : accumulators_) {
+      int reads = 0;
+      ForEachRoot(block, [&](ExprId root) { reads += CountLoads(root, acc.buffer); });
+      if (reads != 1)
+        return Fail(fmt::format("%{} is read outside its update", kernel_[acc.buffer].name));
+    }
+    return Ok();
+  }
+
+  int CountLoads(ExprId id, BufferId buffer) const {
+    const Expr& expr = kernel_[id];
+    int count = expr.kind == ExprKind::kLoad && expr.buffer == buffer ? 1 : 0;
+    for (const ExprId arg : expr.args) count += CountLoads(arg, buffer);
+    return count;
+  }
+
+  std::vector<ExprId> Indices(const Accumulator& acc, ExprId lane) const {
+    std::vector<ExprId> indices = acc.indices;
+    indices.insert(indices.begin(), lane);
+    return indices;
+  }
+
+  Block Initialise() {
+    Block out, body;
+    for (Accumulator& acc : accumulators_) {
+      const Buffer buffer = kernel_[acc.buffer];
+      std::vector<int64_t> dims = buffer.dims;
+      dims.insert(dims.begin(), n_);
+      acc.lanes = b_.AddLocal(buffer.name + "_l", buffer.dtype, dims, Space::kRegister);
+      out.push_back(b_.Alloc(acc.lanes));
+      body.push_back(b_.Store(acc.lanes, Indices(acc, b_.Use(lane_)),
+                              b_.Constant(buffer.dtype, acc.identity)));
+    }
+    out.push_back(b_.For(lane_, n_, std::move(body)));
+    return out;
+  }
+
+  // The body for k = base + lane on the private accumulators.
+  Stmt Lanes(const Stmt& loop, ExprId base, int64_t extent) {
+    Substitution with;
+    with.vars[loop.var] = b_.Add(base, b_.Use(lane_));
+    for (const Accumulator& acc : accumulators_)
+      with.buffers[acc.buffer] = {acc.lanes, {b_.Use(lane_)}};
+    Block body = loop.body;
+    Substitute(kernel_, body, with);
+    return b_.For(lane_, extent, std::move(body));
+  }
+
+  Stmt Combine(const Accumulator& acc, ExprId to, ExprId from) {
+    const ExprId a = b_.Load(acc.lanes, Indices(acc, to));
+    const ExprId x = b_.Load(acc.lanes, Indices(acc, from));
+    return b_.Store(acc.lanes, Indices(acc, to), b_.Binary(acc.op, a, x));
+  }
+
+  // Halves while the number of lanes is even, then adds up one by one.
+  void CombineAll(Block& out) {
+    int64_t left = n_;
+    while (left % 2 == 0) {
+      left /= 2;
+      Block body;
+      for (const Accumulator& acc : accumulators_)
+        body.push_back(Combine(acc, b_.Use(combine_), b_.Add(b_.Use(combine_), b_.Index(left))));
+      out.push_back(b_.For(combine_, left, std::move(body)));
+    }
+    for (int64_t lane = 0; lane < left; ++lane) {
+      for (const Accumulator& acc : accumulators_) {
+        const ExprId whole = b_.Load(acc.buffer, acc.indices);
+        const ExprId part = b_.Load(acc.lanes, Indices(acc, b_.Index(lane)));
+        out.push_back(b_.Store(acc.buffer, acc.indices, b_.Binary(acc.op, whole, part)));
+      }
+    }
+  }
+
+  Result<Block> Emit(const Stmt& loop) {
+    Block out = Initialise();
+    const int64_t whole = loop.extent / n_, rest = loop.extent % n_;
+    Block body;
+    body.push_back(Lanes(loop, b_.Mul(b_.Use(outer_), n_), n_));
+    out.push_back(b_.For(outer_, whole, std::move(body), LoopKind::kSerial, true));
+    if (rest != 0) out.push_back(Lanes(loop, b_.Index(whole * n_), rest));
+    CombineAll(out);
+    return out;
+  }
+
+  Kernel& kernel_;
+  Builder b_;
+  int64_t n_;
+  VarId outer_, lane_, combine_;
+  const Stmt* loop_ = nullptr;
+  std::vector<Accumulator> accumulators_;
+  std::vector<VarId> inside_;
+  std::vector<BufferId> own_;  // allocated in the loop
+};
+
+}  // namespace
+
+Result<void> Privatise(Kernel& kernel, const Primitive& p) {
+  FM_TRY(const VarId var, LoopNamed(kernel, p.names[0]));
+  FM_TRY(const VarId outer, FreshLoop(kernel, p.names[1]));
+  FM_TRY(const VarId lane, FreshLoop(kernel, p.names[2]));
+  FM_TRY(const VarId combine, FreshLoop(kernel, p.names[2] + "c"));
+  // Loops of the name that carry nothing stay as they are: the stages of a row kernel share names.
+  int done = 0;
+  FM_RETURN_IF_ERROR(ReplaceLoops(kernel.body, var, [&](Stmt loop) -> Result<Block> {
+    if (!loop.reduces) return Block{std::move(loop)};
+    ++done;
+    return Privatiser(kernel, p.factor, outer, lane, combine)(loop);
+  }));
+  if (done == 0)
+    return Invalid(fmt::format("cannot privatise loop {}: it carries no value", p.names[0]));
+  return Ok();
+}
+
+}  // namespace fusemark::loops
