@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <sqlite3.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "compiler/support/hash.h"
 #include "compiler/support/strings.h"
 #include "harness/build_info.h"
+#include "results_db/db.h"
 
 namespace fusemark {
 namespace {
@@ -171,7 +171,7 @@ BuildRecord CurrentBuild() {
   build.flags = kBuildInfo.flags;
   build.llvm_version = kBuildInfo.llvm_version;
   build.library_versions =
-      fmt::format("oneDNN {}, SQLite {}", kBuildInfo.dnnl_version, sqlite3_libversion());
+      fmt::format("oneDNN {}, SQLite {}", kBuildInfo.dnnl_version, SqliteVersion());
   return build;
 }
 

@@ -56,6 +56,10 @@ Result<void> CheckPath(const std::string& path, bool read_only) {
 
 }  // namespace
 
+const char* SqliteVersion() {
+  return sqlite3_libversion();
+}
+
 Error Db::SqliteError(const std::string& verb) const {
   const int extended = sqlite3_extended_errcode(handle_);
   const std::string detail = sqlite3_errmsg(handle_);

@@ -57,6 +57,9 @@ class Db {
   sqlite3* handle_;
 };
 
+// Version of the SQLite library in this process, for the record of a build.
+const char* SqliteVersion();
+
 // Rolls back unless committed. Takes the write lock at once, so that two writers queue instead of
 // failing in the middle.
 class Transaction {
