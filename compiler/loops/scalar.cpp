@@ -167,7 +167,9 @@ ScalarFunction IntegerUnary(Op op) {
         return T::Wrap(x < 0 ? ~Bits{0} : x > 0 ? 1 : 0);
       };
     case Op::kPopulationCount:
-      return [](Bits a, Bits, Bits) { return T::Wrap(static_cast<Bits>(std::popcount(a & T::kMask))); };
+      return [](Bits a, Bits, Bits) {
+        return T::Wrap(static_cast<Bits>(std::popcount(a & T::kMask)));
+      };
     case Op::kCountLeadingZeros:
       return [](Bits a, Bits, Bits) {
         return T::Wrap(static_cast<Bits>(std::countl_zero(a & T::kMask) - (64 - T::kBits)));
