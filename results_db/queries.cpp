@@ -82,13 +82,15 @@ Result<std::vector<RunSummary>> ReadRuns(Db& db, const std::string& workload, in
 
 Result<std::vector<BestDecision>> ReadBest(Db& db, const std::string& workload) {
   // The name comes last so that the columns before it are a decision's.
-  FM_TRY(Statement select,
-         Statement::Prepare(
-             db, "SELECT " + std::string(kDecisionColumns) +
-                     ", coalesce((SELECT w.name FROM workload w WHERE w.module_hash = substr(key, 1, 32) "
-                     "ORDER BY w.id LIMIT 1), '') AS name FROM decision "
-                     "WHERE state = 'confirmed' AND (?1 = '' OR name = ?1) "
-                     "ORDER BY speedup DESC, id"));
+  FM_TRY(
+      Statement select,
+      Statement::Prepare(
+          db,
+          "SELECT " + std::string(kDecisionColumns) +
+              ", coalesce((SELECT w.name FROM workload w WHERE w.module_hash = substr(key, 1, 32) "
+              "ORDER BY w.id LIMIT 1), '') AS name FROM decision "
+              "WHERE state = 'confirmed' AND (?1 = '' OR name = ?1) "
+              "ORDER BY speedup DESC, id"));
   select.Bind(workload);
   std::vector<BestDecision> best;
   for (;;) {
