@@ -24,37 +24,39 @@ class Expansion {
     }
   }
 
+  // Every value has its own statement: C++ leaves the order of nested arguments open, and with it
+  // the order of the instructions.
   InstrId Training() {
     const InstrId x = Operand(0);
     const InstrId mean = Mean(Sum(x));
-    const InstrId centred = b_.Binary(Op::kSubtract, x, Spread(mean));
-    const InstrId variance = Mean(Sum(b_.Binary(Op::kMultiply, centred, centred)));
-    const InstrId y = Scaled(centred, InverseDeviation(variance), Operand(1), Operand(2));
+    const InstrId centred = Minus(x, Spread(mean));
+    const InstrId variance = Mean(Sum(Times(centred, centred)));
+    const InstrId y = Normalised(centred, variance);
     return b_.Tuple({Rounded(y), Rounded(mean), Rounded(variance)});
   }
 
   InstrId Inference() {
-    const InstrId centred = b_.Binary(Op::kSubtract, Operand(0), Spread(Operand(3)));
-    return Rounded(Scaled(centred, InverseDeviation(Operand(4)), Operand(1), Operand(2)));
+    const InstrId x = Operand(0);
+    const InstrId centred = Minus(x, Spread(Operand(3)));
+    return Rounded(Normalised(centred, Operand(4)));
   }
 
-  // dx = scale * r * (g - mean(g) - (x - mu) * mean(g * (x - mu)) / (var + eps)), r = rsqrt(var +
-  // eps).
+  // dx = scale * r * (g - mean(g) - (x - mu) * mean(g * (x - mu)) / (var + eps)), with r =
+  // rsqrt(var + eps).
   InstrId Gradient() {
+    const InstrId x = Operand(0);
     const InstrId scale = Operand(1);
     const InstrId g = Operand(4);
-    const InstrId centred = b_.Binary(Op::kSubtract, Operand(0), Spread(Operand(2)));
+    const InstrId centred = Minus(x, Spread(Operand(2)));
     const InstrId inverse = InverseDeviation(Operand(3));
     const InstrId sum_g = Sum(g);
-    const InstrId sum_gx = Sum(b_.Binary(Op::kMultiply, g, centred));
-    const InstrId slope =
-        b_.Binary(Op::kMultiply, b_.Binary(Op::kMultiply, Mean(sum_gx), inverse), inverse);
-    const InstrId along = b_.Binary(Op::kMultiply, centred, Spread(slope));
-    const InstrId shifted = b_.Binary(Op::kSubtract, g, Spread(Mean(sum_g)));
-    const InstrId factor = b_.Binary(Op::kMultiply, scale, inverse);
-    const InstrId dx =
-        b_.Binary(Op::kMultiply, Spread(factor), b_.Binary(Op::kSubtract, shifted, along));
-    const InstrId dscale = b_.Binary(Op::kMultiply, sum_gx, inverse);
+    const InstrId sum_gx = Sum(Times(g, centred));
+    const InstrId slope = Times(Times(Mean(sum_gx), inverse), inverse);
+    const InstrId along = Times(centred, Spread(slope));
+    const InstrId shifted = Minus(g, Spread(Mean(sum_g)));
+    const InstrId difference = Minus(shifted, along);
+    const InstrId dx = Times(difference, Spread(Times(scale, inverse)));
+    const InstrId dscale = Times(sum_gx, inverse);
     return b_.Tuple({Rounded(dx), Rounded(dscale), Rounded(sum_g)});
   }
 
@@ -62,6 +64,8 @@ class Expansion {
   InstrId Operand(size_t i) { return b_.Convert(instr_.operands[i], type_); }
   InstrId Rounded(InstrId value) { return b_.Convert(value, result_type_); }
   InstrId Scalar(double value) { return b_.Constant(ScalarLiteralOf(type_, value)); }
+  InstrId Times(InstrId a, InstrId b) { return b_.Binary(Op::kMultiply, a, b); }
+  InstrId Minus(InstrId a, InstrId b) { return b_.Binary(Op::kSubtract, a, b); }
   Dims FeatureDims() const { return {dims_[static_cast<size_t>(feature_)]}; }
   InstrId Spread(InstrId per_feature) { return b_.Broadcast(per_feature, dims_, {feature_}); }
 
@@ -80,13 +84,15 @@ class Expansion {
     return b_.Binary(Op::kDivide, sum, count);
   }
   InstrId InverseDeviation(InstrId variance) {
-    const InstrId epsilon =
-        b_.Broadcast(Scalar(instr_.As<BatchNormAttrs>().epsilon), FeatureDims(), {});
-    return b_.Unary(Op::kRsqrt, b_.Binary(Op::kAdd, variance, epsilon));
+    const double epsilon = instr_.As<BatchNormAttrs>().epsilon;
+    const InstrId spread = b_.Broadcast(Scalar(epsilon), FeatureDims(), {});
+    return b_.Unary(Op::kRsqrt, b_.Binary(Op::kAdd, variance, spread));
   }
-  InstrId Scaled(InstrId centred, InstrId inverse, InstrId scale, InstrId offset) {
-    const InstrId factor = b_.Binary(Op::kMultiply, inverse, scale);
-    return b_.Binary(Op::kAdd, b_.Binary(Op::kMultiply, centred, Spread(factor)), Spread(offset));
+  InstrId Normalised(InstrId centred, InstrId variance) {
+    const InstrId inverse = InverseDeviation(variance);
+    const InstrId factor = Times(inverse, Operand(1));
+    const InstrId scaled = Times(centred, Spread(factor));
+    return b_.Binary(Op::kAdd, scaled, Spread(Operand(2)));
   }
 
   Builder& b_;

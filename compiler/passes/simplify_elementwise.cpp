@@ -273,6 +273,10 @@ Step SimplifyConversion(Builder& builder, Instr& instr) {
   const InstrId source = inner.operands[0];
   if (!IsLossless(builder[source].shape.dtype, inner.shape.dtype)) return Leave();
   if (!PrecisionOf(instr.shape.dtype)) return Leave();
+  // Floats saturate on the way to an integer type, integers wrap.
+  const bool through_float = IsFloat(inner.shape.dtype) && IsInteger(instr.shape.dtype) &&
+                             !IsFloat(builder[source].shape.dtype);
+  if (through_float && !IsLossless(builder[source].shape.dtype, instr.shape.dtype)) return Leave();
   return Become(instr, Op::kConvert, {source});
 }
 
