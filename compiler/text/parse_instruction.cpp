@@ -143,18 +143,7 @@ bool Parser::InstructionAfterName(Body& body, Instr& instr, const char* place) {
   bool async_sugar = false;
   Op wrapped = Op::kAdd;
   if (!OpCode(instr, async_sugar, wrapped)) return false;
-  if (!Need('(', fmt::format("after {}", OpName(instr.op)))) return false;
-  if (instr.op == Op::kParameter) {
-    ParameterAttrs attrs;
-    if (lex_.TakeInt(attrs.number) != Lexer::IntStatus::kOk) return Expected("a parameter number");
-    instr.attrs = attrs;
-    if (!Need(')', "after the parameter number")) return false;
-  } else if (instr.op == Op::kConstant) {
-    if (!shape_written) return Fail(place, "found a constant without a shape");
-    if (!ConstantBody(instr)) return false;
-  } else if (!Operands(body, instr)) {
-    return false;
-  }
+  if (!Arguments(body, instr, shape_written, place)) return false;
   std::vector<RawAttr> attrs;
   if (!CollectAttrs(attrs)) return false;
   const Lexer after = lex_;
@@ -164,6 +153,20 @@ bool Parser::InstructionAfterName(Body& body, Instr& instr, const char* place) {
   }
   lex_ = after;
   return shape_written || FinishInstr(body, instr, shape_written, place);
+}
+
+// ( parameter number | literal | operands )
+bool Parser::Arguments(Body& body, Instr& instr, bool shape_written, const char* place) {
+  if (!Need('(', fmt::format("after {}", OpName(instr.op)))) return false;
+  if (instr.op == Op::kConstant) {
+    return shape_written ? ConstantBody(instr)
+                         : Fail(place, "found a constant without a shape, expected one");
+  }
+  if (instr.op != Op::kParameter) return Operands(body, instr);
+  ParameterAttrs attrs;
+  if (lex_.TakeInt(attrs.number) != Lexer::IntStatus::kOk) return Expected("a parameter number");
+  instr.attrs = attrs;
+  return Need(')', "after the parameter number");
 }
 
 // Infers the shape where the text leaves it out.
@@ -246,12 +249,10 @@ bool Parser::NestedOperand(Body& body, const std::optional<Shape>& type, InstrId
   instr.loc = Loc(place);
   bool async_sugar = false;
   Op wrapped = Op::kAdd;
-  if (!OpCode(instr, async_sugar, wrapped) || !Need('(', "after the opcode")) return false;
-  if (instr.op == Op::kParameter || instr.op == Op::kConstant || async_sugar) {
-    return Fail(place, fmt::format("{} cannot stand inside another instruction", OpName(instr.op)));
-  }
-  if (!Operands(body, instr)) return false;
+  if (!OpCode(instr, async_sugar, wrapped)) return false;
+  if (async_sugar) return Fail(place, "an async operation cannot stand inside an instruction");
   if (type) instr.shape = *type;
+  if (!Arguments(body, instr, type.has_value(), place)) return false;
   std::vector<RawAttr> none;
   const Lexer after = lex_;
   if (!ReadAttrs(body, instr, none, place)) return false;

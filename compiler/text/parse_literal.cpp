@@ -72,6 +72,11 @@ bool Parser::DenseLiteral(const Shape& shape, Literal& literal, bool& elided) {
   const auto left = static_cast<int64_t>(text_.data() + text_.size() - start);
   bytes.reserve(static_cast<size_t>(std::min(*total, (left / 2 + 1) * ByteSize(shape.dtype))));
   const size_t rank = shape.dims.size();
+  if (rank > 0 && lex_.Peek() != '{') {
+    if (!LoneElement(shape, *total, bytes)) return false;
+    literal.data = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+    return true;
+  }
   std::vector<int64_t> counts(rank + 1, 0);  // counts[d]: elements seen in the open list of level d
   size_t depth = 0;
   do {
@@ -100,6 +105,17 @@ bool Parser::DenseLiteral(const Shape& shape, Literal& literal, bool& elided) {
     }
   } while (depth > 0);
   literal.data = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  return true;
+}
+
+// `s8[10] constant(1)`: as in XLA the number is the first element and the others are zero.
+bool Parser::LoneElement(const Shape& shape, int64_t total, std::vector<std::byte>& bytes) {
+  constexpr int64_t kLargest = int64_t{1} << 26;  // the text says nothing about the other bytes
+  if (total == 0 || total > kLargest) {
+    return Expected(fmt::format("'{{' to open dimension 0 of {}", ToString(shape)));
+  }
+  if (!Element(shape.dtype, bytes)) return false;
+  bytes.resize(static_cast<size_t>(total));
   return true;
 }
 

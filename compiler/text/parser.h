@@ -110,6 +110,7 @@ class Parser {
   bool InstructionAfterName(Body& body, Instr& instr, const char* place);
   bool AtShape();
   bool OpCode(Instr& instr, bool& async_sugar, Op& wrapped);
+  bool Arguments(Body& body, Instr& instr, bool shape_written, const char* place);
   bool Operands(Body& body, Instr& instr);
   bool Operand(Body& body, InstrId& id);
   bool OperandByName(Body& body, std::string_view name, const char* place,
@@ -135,6 +136,7 @@ class Parser {
   bool ConstantBody(Instr& instr);
   bool ParseLiteral(const Shape& shape, Literal& literal, bool& elided);
   bool DenseLiteral(const Shape& shape, Literal& literal, bool& elided);
+  bool LoneElement(const Shape& shape, int64_t total, std::vector<std::byte>& bytes);
   bool Element(DType dtype, std::vector<std::byte>& bytes);
   bool IntegerElement(DType dtype, std::vector<std::byte>& bytes);
   bool PredElement(std::vector<std::byte>& bytes);
