@@ -2,7 +2,8 @@
 """Layers: which directory may include which, and which may know which library.
 
 Reads #include lines and the DEPENDS of fusemark_library/fusemark_test; the tables below are the
-rule. Also finds sources that no build list names. Not here: sizes and names. Keep DEPENDENCIES free of cycles: main() refuses a table with one.
+rule. Also finds sources that no build list names. Not here: sizes and names. Keep DEPENDENCIES
+free of cycles: main() refuses a table with one.
 """
 import argparse
 import pathlib

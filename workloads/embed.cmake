@@ -11,6 +11,7 @@ foreach(name IN LISTS names)
   file(APPEND "${OUTPUT}.part" ")fusemark--\"},\n")
 endforeach()
 file(APPEND "${OUTPUT}.part"
-     "};\n}  // namespace\n\nstd::span<const EmbeddedFile> EmbeddedFiles() {\n  return kFiles;\n}\n\n"
+     "};\n}  // namespace\n\n"
+     "std::span<const EmbeddedFile> EmbeddedFiles() {\n  return kFiles;\n}\n\n"
      "}  // namespace fusemark\n")
 file(RENAME "${OUTPUT}.part" "${OUTPUT}")

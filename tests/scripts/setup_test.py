@@ -1,4 +1,4 @@
-"""scripts/setup.sh and scripts/run against fake tools: what is installed, when, and which exit code.
+"""scripts/setup.sh and scripts/run against fake tools: what is installed, when, which exit code.
 
 The fakes stand alone on PATH (with the few real commands the scripts need), log how they were
 called and answer from files, so nothing on this machine is asked or changed.
@@ -13,8 +13,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REAL = ("bash", "dirname", "awk", "id", "mkdir", "touch", "cat", "grep", "env", "nproc")
 FAKES = {
-    "dpkg-query": 'for n in "${@:3}"; do grep -qx "$n" "$T/installed" && echo "installed $n"; done; '
-                  "exit 0",
+    "dpkg-query": 'for n in "${@:3}"; do grep -qx "$n" "$T/installed" && echo "installed $n"; '
+                  "done; exit 0",
     "apt-cache": 'grep -qx "$2" "$T/offered"',
     "apt-get": 'for a; do [[ $a == -* || $a == install || $a == update ]] || echo "$a"; done '
                '>> "$T/installed"',
