@@ -12,6 +12,8 @@ namespace {
 // Ranges of nested selects are computed under their conditions down to this depth only: each level
 // recomputes what lies below.
 constexpr int kSelectDepth = 5;
+// Constraints used to bound a term of a bound found by a constraint.
+constexpr int kConstraintDepth = 2;
 
 bool IsIntegral(DType dtype) {
   return IsInteger(dtype) || dtype == DType::kPred;
@@ -416,27 +418,33 @@ bool IndexAnalysis::IsLinearAlias(VarId var) {
 
 // ---- remainders inside a form ----
 
-// The term a * floor(R / c) with a = -c * k, next to k * R: together k * (R % c). R may itself hide
+// The term a * floor(R / c) next to k * R of the other sign: they move together. R may itself hide
 // behind a finer division of the same base: floor(x / 6) is floor(floor(x / 3) / 2).
-bool IndexAnalysis::TryRecover(LinearForm& form, size_t position,
+bool IndexAnalysis::TryRecover(LinearForm& form, size_t position, bool whole,
                                std::vector<ModTerm>& mods) const {
   const auto term = form.terms[position];
   const IndexAtom& division = atom(term.atom);
+  // factor * R + a * floor(R / c) = factor * (R % c) + (a + factor * c) * floor(R / c)
   const auto accept = [&](const LinearForm& base, int64_t divisor) {
-    if (term.coefficient % divisor != 0) return false;
-    const int64_t factor = -(term.coefficient / divisor);
+    if (base.terms.empty()) return false;
+    const auto& lead = base.terms.front();
+    const int64_t coefficient = form.CoefficientOf(lead.atom);
+    if (coefficient % lead.coefficient != 0) return false;
+    const int64_t factor = coefficient / lead.coefficient;
+    if (factor == 0 || (factor > 0) == (term.coefficient > 0)) return false;
     const bool all = std::all_of(base.terms.begin(), base.terms.end(), [&](const auto& inner) {
       return form.CoefficientOf(inner.atom) == inner.coefficient * factor;
     });
-    if (!all || base.terms.empty()) return false;
+    if (!all) return false;
     LinearForm rest = AddScaled(form, base, -factor);
-    rest = AddScaled(rest, LinearForm::Atom(term.atom), -term.coefficient);
-    if (rest.overflow) return false;
+    rest = AddScaled(rest, Scaled(LinearForm::Atom(term.atom), divisor), factor);
+    if (rest.overflow || (whole && rest.CoefficientOf(term.atom) != 0)) return false;
     form = std::move(rest);
     mods.push_back({factor, base, divisor});
     return true;
   };
   if (accept(division.base, division.divisor)) return true;
+  if (!whole) return false;
   for (const auto& other : form.terms) {
     const IndexAtom& finer = atom(other.atom);
     if (other.atom == term.atom || finer.kind != IndexAtom::Kind::kDiv) continue;
@@ -449,11 +457,15 @@ bool IndexAnalysis::TryRecover(LinearForm& form, size_t position,
 
 LinearForm IndexAnalysis::RecoverMods(const LinearForm& form, std::vector<ModTerm>& mods) const {
   LinearForm rest = form;
-  bool again = true;
-  while (again) {
-    again = false;
-    for (size_t i = 0; i < rest.terms.size() && !again; ++i) {
-      if (atom(rest.terms[i].atom).kind == IndexAtom::Kind::kDiv) again = TryRecover(rest, i, mods);
+  // Remainders that use up their division first: a partial one may stand in their way.
+  for (const bool whole : {true, false}) {
+    bool again = true;
+    while (again) {
+      again = false;
+      for (size_t i = 0; i < rest.terms.size() && !again; ++i) {
+        if (atom(rest.terms[i].atom).kind == IndexAtom::Kind::kDiv)
+          again = TryRecover(rest, i, whole, mods);
+      }
     }
   }
   return rest;
@@ -464,6 +476,9 @@ LinearForm IndexAnalysis::RecoverMods(const LinearForm& form, std::vector<ModTer
 Range IndexAnalysis::RangeOf(const LinearForm& form) {
   if (form.overflow) return {};
   Range range = PlainRange(form);
+  // A constraint may speak of a division whose range is asked by way of this form again.
+  if (constraint_depth_ >= kConstraintDepth) return range;
+  ++constraint_depth_;
   for (const Constraint& constraint : constraints_) {
     // form = k * constraint + rest, where the rest is simpler.
     const auto& lead = constraint.form.terms.front();
@@ -474,6 +489,7 @@ Range IndexAnalysis::RangeOf(const LinearForm& form) {
     if (rest.overflow || rest.terms.size() >= form.terms.size()) continue;
     range = Intersect(range, AddRanges(PlainRange(rest), ScaleRange(constraint.range, factor)));
   }
+  --constraint_depth_;
   return range;
 }
 

@@ -86,7 +86,7 @@ class IndexAnalysis {
   void SetUnreachable();
   void Constrain(LinearForm form, Range range);
   void AssumeCompare(const Expr& compare, bool holds);
-  bool TryRecover(LinearForm& form, size_t position, std::vector<ModTerm>& mods) const;
+  bool TryRecover(LinearForm& form, size_t position, bool whole, std::vector<ModTerm>& mods) const;
 
   int32_t AtomOf(VarId var);
   int32_t DivAtom(const LinearForm& base, int64_t divisor);
@@ -114,7 +114,7 @@ class IndexAnalysis {
   std::vector<Undo> undo_;
   std::map<ExprId, LinearForm> memo_;  // valid until anything new is known
   bool unreachable_ = false;
-  int depth_ = 0;
+  int depth_ = 0, constraint_depth_ = 0;
 };
 
 // The values an integer or pred type can hold, clipped to int64.

@@ -21,6 +21,9 @@ constexpr uint32_t kLoopBit = Bit(KernelClass::kLoop), kReduceBit = Bit(KernelCl
 constexpr uint32_t kEvery =
     kLoopBit | kReduceBit | kRowBit | kContractionBit | kWindowBit | kUpdateBit;
 
+// Classes whose reductions may run over vector accumulators.
+constexpr uint32_t kSummingBits = kReduceBit | kRowBit | kContractionBit | kWindowBit;
+
 constexpr int64_t kFlag[] = {0, 1};
 constexpr int64_t kVectorBytes[] = {0, 16, 32, 64};
 constexpr int64_t kUnroll[] = {1, 2, 4, 8};
@@ -32,14 +35,14 @@ constexpr int64_t kTileK[] = {0, 64, 128, 256, 512, 1024};
 
 // name, field, domain, classes, classes in which it reassociates, cpu, gpu, effect
 constexpr Knob kKnobs[] = {
-    {"vector_bytes", &Schedule::vector_bytes, kVectorBytes, kEvery, kReduceBit | kRowBit, true,
-     false, "SIMD width of the innermost loop in bytes; 0 = the target's native width"},
+    {"vector_bytes", &Schedule::vector_bytes, kVectorBytes, kEvery, kSummingBits, true, false,
+     "SIMD width of the innermost loop in bytes; 0 = the target's native width"},
     {"unroll", &Schedule::unroll, kUnroll, kLoopBit | kWindowBit, 0, true, true,
      "vectors per iteration of the innermost loop"},
     {"parallel_grain", &Schedule::parallel_grain, kGrain, kEvery, 0, true, false,
      "least elements per parallel range; 0 = from the target's fork-join cost"},
-    {"reduce_lanes", &Schedule::reduce_lanes, kUnroll, kReduceBit | kRowBit, kReduceBit | kRowBit,
-     true, true, "independent vector accumulators of a reduction"},
+    {"reduce_lanes", &Schedule::reduce_lanes, kUnroll, kSummingBits, kSummingBits, true, true,
+     "independent vector accumulators of a reduction"},
     {"row_block", &Schedule::row_block, kRows, kRowBit, 0, true, true,
      "rows handled together in a row kernel"},
     {"keep_row", &Schedule::keep_row, kFlag, kRowBit, 0, true, true,

@@ -37,21 +37,29 @@ class Simplifier {
     return out;
   }
 
-  static bool Binds(const Stmt& stmt, const Stmt& name) {
-    if (stmt.kind == name.kind && stmt.var == name.var && stmt.buffer == name.buffer) return true;
-    const auto inside = [&](const Stmt& inner) { return Binds(inner, name); };
-    return std::any_of(stmt.body.begin(), stmt.body.end(), inside) ||
-           std::any_of(stmt.else_body.begin(), stmt.else_body.end(), inside);
+  // The statements of a block that dissolves into the one around it.
+  void Dissolve(const Block& block, Block& out) {
+    for (const Stmt& stmt : block) Statement(stmt, out);
+  }
+
+  static int CountBindings(const Block& block, const Stmt& name) {
+    int count = 0;
+    for (const Stmt& stmt : block) {
+      const bool same =
+          stmt.kind == name.kind && stmt.var == name.var && stmt.buffer == name.buffer;
+      count += same ? 1 : 0;
+      count += CountBindings(stmt.body, name) + CountBindings(stmt.else_body, name);
+    }
+    return count;
   }
 
   // A let or alloc that leaves its branch reaches to the end of the enclosing block: it must not
   // meet another one of the same name there.
   bool MayLeave(const Stmt& branch, const Block& taken) const {
-    return std::none_of(taken.begin(), taken.end(), [&](const Stmt& stmt) {
-      if (stmt.kind != StmtKind::kLet && stmt.kind != StmtKind::kAlloc) return false;
-      return std::any_of(around_->begin(), around_->end(), [&](const Stmt& other) {
-        return &other != &branch && Binds(other, stmt);
-      });
+    return std::all_of(taken.begin(), taken.end(), [&](const Stmt& stmt) {
+      if (stmt.kind != StmtKind::kLet && stmt.kind != StmtKind::kAlloc) return true;
+      const int inside = CountBindings(branch.body, stmt) + CountBindings(branch.else_body, stmt);
+      return CountBindings(*around_, stmt) == inside;
     });
   }
 
@@ -77,9 +85,8 @@ class Simplifier {
     if (stmt.extent == 1 && !grid && MayLeave(stmt, stmt.body)) {
       const size_t once = analysis_.Mark();
       analysis_.Bind(stmt.var, builder_.Index(0));
-      Block body = Body(stmt.body);
+      Dissolve(stmt.body, out);
       analysis_.Release(once);
-      std::move(body.begin(), body.end(), std::back_inserter(out));
       return;
     }
     const size_t mark = analysis_.Mark();
@@ -95,8 +102,7 @@ class Simplifier {
     const ExprId condition = Expression(stmt.value);
     const auto decided = analysis_.Decide(condition);
     if (decided && MayLeave(stmt, *decided ? stmt.body : stmt.else_body)) {
-      Block taken = Body(*decided ? stmt.body : stmt.else_body);
-      std::move(taken.begin(), taken.end(), std::back_inserter(out));
+      Dissolve(*decided ? stmt.body : stmt.else_body, out);
       return;
     }
     Stmt branch{.kind = StmtKind::kIf};

@@ -1,0 +1,336 @@
+#include "compiler/loops/schedule_cpu.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "compiler/loops/index_analysis.h"
+#include "compiler/loops/rewrite.h"
+#include "compiler/loops/simplify.h"
+#include "compiler/loops/verify.h"
+
+namespace fusemark::loops {
+namespace {
+
+// A loop body step costs about this much; used to turn the fork-join cost into elements.
+constexpr double kNanosecondsPerElement = 0.25;
+// A parallel phase has to be worth this many fork-joins.
+constexpr double kForkJoins = 10;
+// Bodies times unrolled iterations beyond this make the code grow for nothing.
+constexpr int64_t kUnrolledStatements = 96;
+
+int64_t StatementsIn(const Block& block) {
+  int64_t count = 0;
+  for (const Stmt& stmt : block)
+    count += 1 + StatementsIn(stmt.body) + StatementsIn(stmt.else_body);
+  return count;
+}
+
+int64_t IterationsIn(const Block& block) {
+  int64_t total = 0;
+  for (const Stmt& stmt : block) {
+    const int64_t inside = std::max(IterationsIn(stmt.body), IterationsIn(stmt.else_body));
+    int64_t own = stmt.kind == StmtKind::kFor ? 0 : 1;
+    if (stmt.kind == StmtKind::kFor &&
+        __builtin_mul_overflow(std::max<int64_t>(inside, 1), stmt.extent, &own))
+      own = INT64_MAX / 4;
+    total = std::min<int64_t>(INT64_MAX / 4, total + std::max(own, inside));
+  }
+  return total;
+}
+
+class Scheduler {
+ public:
+  Scheduler(const Kernel& kernel, const Schedule& schedule, const Target& target)
+      : kernel_(kernel), schedule_(schedule), target_(target) {}
+
+  std::vector<Primitive> Run() {
+    switch (kernel_.klass) {
+      case KernelClass::kLoop: Elementwise(); break;
+      case KernelClass::kReduce:
+      case KernelClass::kWindow:
+      case KernelClass::kContraction: Reduction(); break;
+      case KernelClass::kRow: Row(); break;
+      case KernelClass::kUpdate: break;
+    }
+    Parallelise();
+    return std::move(list_);
+  }
+
+ private:
+  // ---- tried on a copy: what is not legal here is left out ----
+  bool Try(Primitive primitive) {
+    Kernel changed = kernel_;
+    if (!Apply(changed, primitive).ok()) return false;
+    kernel_ = std::move(changed);
+    list_.push_back(std::move(primitive));
+    return true;
+  }
+  // Also refused when the proof fails: concurrent iterations that write one element.
+  bool TryVerified(Primitive primitive) {
+    Kernel changed = kernel_;
+    if (!Apply(changed, primitive).ok() || !Verify(changed).ok()) return false;
+    kernel_ = std::move(changed);
+    list_.push_back(std::move(primitive));
+    return true;
+  }
+  bool Tile(const std::string& loop, int64_t factor, const std::string& outer,
+            const std::string& inner) {
+    return Try({PrimitiveKind::kTile, {loop, outer, inner}, factor, ""});
+  }
+  bool Vectorise(const std::string& loop) {
+    return TryVerified({PrimitiveKind::kVectorise, {loop}, 0, ""});
+  }
+  bool Unroll(const std::string& loop) { return Try({PrimitiveKind::kUnroll, {loop}, 0, ""}); }
+
+  // Fusing is worth it only where the two loops walk memory as one: no new division remains.
+  bool FuseIfContiguous(const std::string& a, const std::string& b, const std::string& name) {
+    Primitive fuse{PrimitiveKind::kFuse, {a, b, name}, 0, ""};
+    Kernel changed = kernel_;
+    if (!Apply(changed, fuse).ok()) return false;
+    if (Divisions(Simplify(changed)) > Divisions(Simplify(kernel_))) return false;
+    kernel_ = std::move(changed);
+    list_.push_back(std::move(fuse));
+    return true;
+  }
+
+  static int Divisions(const Kernel& kernel) {
+    int count = 0;
+    for (const Expr& expr : kernel.exprs) {
+      const bool division = expr.kind == ExprKind::kBinary && expr.dtype == DType::kS64 &&
+                            (expr.op == Op::kDivide || expr.op == Op::kRemainder);
+      count += division ? 1 : 0;
+    }
+    return count;
+  }
+
+  // ---- the nest ----
+  // Names of the loops from the first top-level loop inwards, along the first loop of each body.
+  std::vector<std::string> Chain(char prefix) const {
+    std::vector<std::string> names;
+    const Block* block = &kernel_.body;
+    while (block != nullptr) {
+      const auto loop = std::find_if(block->begin(), block->end(),
+                                     [](const Stmt& stmt) { return stmt.kind == StmtKind::kFor; });
+      if (loop == block->end()) break;
+      const std::string& name = kernel_[loop->var].name;
+      if (name[0] == prefix) names.push_back(name);
+      block = &loop->body;
+    }
+    return names;
+  }
+
+  std::vector<const Stmt*> LoopsNamed(const std::string& name) const {
+    std::vector<const Stmt*> loops;
+    const auto var = FindVar(kernel_, name);
+    if (var) CollectLoops(kernel_.body, *var, loops);
+    return loops;
+  }
+  static void CollectLoops(const Block& block, VarId var, std::vector<const Stmt*>& loops) {
+    for (const Stmt& stmt : block) {
+      if (stmt.kind == StmtKind::kFor && stmt.var == var) loops.push_back(&stmt);
+      CollectLoops(stmt.body, var, loops);
+      CollectLoops(stmt.else_body, var, loops);
+    }
+  }
+  int64_t LargestExtent(const std::string& name) const {
+    int64_t extent = 0;
+    for (const Stmt* loop : LoopsNamed(name)) extent = std::max(extent, loop->extent);
+    return extent;
+  }
+
+  // SIMD lanes for the widest element that the kernel's buffers hold (at least 4 bytes wide: narrow
+  // floats are computed in f32).
+  int64_t Lanes() const {
+    int64_t widest = 4;
+    for (const Buffer& buffer : kernel_.buffers) widest = std::max(widest, ByteSize(buffer.dtype));
+    const int64_t bytes =
+        schedule_.vector_bytes != 0 ? schedule_.vector_bytes : target_.vector_bytes;
+    return std::max<int64_t>(bytes / std::min<int64_t>(widest, 8), 1);
+  }
+
+  // Accesses under `loop` that move with it by one element of the last dimension, less those that
+  // jump. Positive: memory runs along this loop.
+  int UnitStrides(const std::string& name) const {
+    const auto var = FindVar(kernel_, name);
+    if (!var) return 0;
+    int votes = 0;
+    IndexAnalysis analysis(kernel_);
+    Vote(kernel_.body, *var, analysis, votes);
+    return votes;
+  }
+
+  void Vote(const Block& block, VarId var, IndexAnalysis& analysis, int& votes) const {
+    const size_t mark = analysis.Mark();
+    for (const Stmt& stmt : block) {
+      if (stmt.kind == StmtKind::kLet) analysis.Bind(stmt.var, stmt.value);
+      if (stmt.value.valid()) VoteLoads(stmt.value, var, analysis, votes);
+      const size_t inner = analysis.Mark();
+      if (stmt.kind == StmtKind::kFor) analysis.EnterLoop(stmt.var, stmt.extent);
+      Vote(stmt.body, var, analysis, votes);
+      Vote(stmt.else_body, var, analysis, votes);
+      analysis.Release(inner);
+    }
+    analysis.Release(mark);
+  }
+
+  void VoteLoads(ExprId id, VarId var, IndexAnalysis& analysis, int& votes) const {
+    const Expr& expr = kernel_[id];
+    for (const ExprId arg : expr.args) VoteLoads(arg, var, analysis, votes);
+    if (expr.kind != ExprKind::kLoad || kernel_[expr.buffer].space != Space::kOperand) return;
+    for (size_t i = 0; i < expr.args.size(); ++i) {
+      const LinearForm form = analysis.FormOf(expr.args[i]);
+      if (!analysis.DependsOn(form, var)) continue;
+      int64_t coefficient = 0;
+      for (const auto& term : form.terms) {
+        const IndexAtom& atom = analysis.atom(term.atom);
+        if (atom.kind == IndexAtom::Kind::kVar && atom.var == var) coefficient = term.coefficient;
+      }
+      votes += i + 1 == expr.args.size() && std::abs(coefficient) == 1 ? 1 : -1;
+    }
+  }
+
+  // ---- classes ----
+  void Elementwise() {
+    std::vector<std::string> loops = Chain('i');
+    if (loops.empty()) return;
+    std::string inner = loops.back();
+    int fused = 0;
+    for (size_t i = loops.size() - 1; i-- > 0;) {
+      const std::string name = "f" + std::to_string(fused);
+      if (!FuseIfContiguous(loops[i], inner, name)) break;
+      inner = name;
+      ++fused;
+    }
+    VectorLoop(inner);
+  }
+
+  // inner -> io { iu unroll { iv vector } }
+  void VectorLoop(const std::string& inner) {
+    const int64_t lanes = std::min(Lanes(), LargestExtent(inner));
+    if (lanes < 2) return;
+    int64_t body = 1;
+    for (const Stmt* loop : LoopsNamed(inner)) body = std::max(body, StatementsIn(loop->body));
+    int64_t unroll = std::min(schedule_.unroll, std::max<int64_t>(kUnrolledStatements / body, 1));
+    unroll = std::min(unroll, LargestExtent(inner) / lanes);
+    if (unroll > 1) {
+      if (!Tile(inner, lanes * unroll, inner + "o", inner + "b")) return;
+      if (!Tile(inner + "b", lanes, inner + "u", inner + "v")) return;
+      Vectorise(inner + "v");
+      Unroll(inner + "u");
+    } else {
+      if (!Tile(inner, lanes, inner + "o", inner + "v")) return;
+      Vectorise(inner + "v");
+    }
+  }
+
+  void Reduction() {
+    std::vector<std::string> outer = Chain('i'), reduced = Chain('k');
+    if (reduced.empty()) return Elementwise();
+    std::string k = reduced.back();
+    int fused = 0;
+    for (size_t i = reduced.size() - 1; i-- > 0;) {
+      const std::string name = "kf" + std::to_string(fused++);
+      if (!FuseIfContiguous(reduced[i], k, name)) break;
+      k = name;
+    }
+    const bool along_k = outer.empty() || UnitStrides(k) > std::max(UnitStrides(outer.back()), 0);
+    if (along_k && PrivateLanes(k)) return;
+    if (!outer.empty()) Columns(outer);
+  }
+
+  // Vector accumulators along the reduction itself.
+  bool PrivateLanes(const std::string& k) {
+    int64_t extent = INT64_MAX;
+    for (const Stmt* loop : LoopsNamed(k)) {
+      if (loop->reduces) extent = std::min(extent, loop->extent);
+    }
+    const int64_t lanes = Lanes();
+    int64_t vectors = schedule_.reduce_lanes;
+    while (vectors > 1 && lanes * vectors > extent) vectors /= 2;
+    if (lanes < 2 || lanes * vectors > extent) return false;
+    if (!Try({PrimitiveKind::kPrivatise, {k, k + "o", k + "l"}, lanes * vectors, ""})) return false;
+    Vectorise(k + "lc");
+    if (vectors == 1) return Vectorise(k + "l"), true;
+    if (Tile(k + "l", lanes, k + "lu", k + "lv")) {
+      Vectorise(k + "lv");
+      Unroll(k + "lu");
+    }
+    return true;
+  }
+
+  // Vectors across the last output dimension, the reduction outside of them; a contraction or
+  // convolution also takes several rows at once: its register tile.
+  void Columns(const std::vector<std::string>& outer) {
+    const std::string n = outer.back();
+    const int64_t extent = LargestExtent(n), lanes = std::min(Lanes(), extent);
+    if (lanes < 2) return;
+    const bool contraction = kernel_.klass == KernelClass::kContraction;
+    int64_t vectors = contraction ? schedule_.tile_n : schedule_.unroll;
+    vectors = std::clamp<int64_t>(extent / lanes, 1, vectors);
+    if (!Tile(n, lanes * vectors, n + "o", n + "t")) return;
+    bool rows = false;
+    std::string m;
+    if (contraction && outer.size() > 1) {
+      m = outer[outer.size() - 2];
+      const int64_t tile = std::min(schedule_.tile_m, LargestExtent(m));
+      rows = tile > 1 && Tile(m, tile, m + "o", m + "t");
+    }
+    if (rows) Try({PrimitiveKind::kReorder, {m + "t", n + "o"}, 0, ""});
+    const bool moved = Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""});
+    if (moved && rows && Try({PrimitiveKind::kDistribute, {m + "t"}, 0, ""})) Unroll(m + "t");
+    if (vectors == 1) {
+      Vectorise(n + "t");
+    } else if (Tile(n + "t", lanes, n + "u", n + "v")) {
+      Vectorise(n + "v");
+      Unroll(n + "u");
+    }
+  }
+
+  void Row() {
+    std::vector<std::string> along = Chain('j');
+    if (along.empty()) return;
+    const std::string j = along.back();
+    PrivateLanes(j);
+    if (!LoopsNamed(j).empty()) VectorLoop(j);
+  }
+
+  // The outermost loop of every top-level nest, where there is enough to do.
+  void Parallelise() {
+    int64_t grain = schedule_.parallel_grain;
+    if (grain == 0)
+      grain = static_cast<int64_t>(kForkJoins * target_.fork_join_ns / kNanosecondsPerElement);
+    if (target_.threads < 2 && schedule_.parallel_grain == 0) return;
+    if (IterationsIn(kernel_.body) < 2 * grain) return;
+    std::vector<std::string> names;
+    for (const Stmt& stmt : kernel_.body) {
+      if (stmt.kind != StmtKind::kFor) continue;
+      const std::string& name = kernel_[stmt.var].name;
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    for (const std::string& name : names) TryVerified({PrimitiveKind::kParallel, {name}, 0, ""});
+  }
+
+  Kernel kernel_;
+  const Schedule& schedule_;
+  const Target& target_;
+  std::vector<Primitive> list_;
+};
+
+}  // namespace
+
+Result<std::vector<Primitive>> ScheduleToPrimitives(const Kernel& kernel, const Schedule& schedule,
+                                                    const Target& target) {
+  FM_RETURN_IF_ERROR(Verify(kernel));
+  return Scheduler(kernel, schedule, target).Run();
+}
+
+Result<Kernel> ApplySchedule(const Kernel& kernel, const Schedule& schedule, const Target& target) {
+  FM_TRY(const auto primitives, ScheduleToPrimitives(kernel, schedule, target));
+  FM_TRY(const Kernel scheduled, Replay(kernel, primitives));
+  return Simplify(scheduled);
+}
+
+}  // namespace fusemark::loops

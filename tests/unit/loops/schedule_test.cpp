@@ -1,0 +1,181 @@
+// From knob values to loop primitives on the CPU: the lists that come out, and that every schedule
+// of the knob domains keeps the results (within rounding where sums are reassociated).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "compiler/loops/knobs.h"
+#include "compiler/loops/schedule_cpu.h"
+#include "compiler/loops/verify.h"
+#include "tests/unit/loops/run.h"
+
+namespace fusemark::loops {
+namespace {
+
+Target TwoThreads() {
+  Target target;
+  target.threads = 2;
+  return target;
+}
+
+constexpr const char* kElementwise = R"(kernel @elementwise class=loop
+  operand %a: f32[40,36]
+  operand %b: f32[40,36]
+  result %r: f32[40,36]
+{
+  for i0 in 40 { for i1 in 36 { %r[i0, i1] = %a[i0, i1] * %b[i0, i1] } }
+}
+)";
+
+constexpr const char* kFlat = R"(kernel @flat class=loop
+  operand %a: f32[1440]
+  result %r: f32[1440]
+{
+  for i0 in 40 { for i1 in 36 { %r[i0 * 36 + i1] = tanh(%a[i0 * 36 + i1]) } }
+}
+)";
+
+constexpr const char* kRowSum = R"(kernel @row_sum class=reduce
+  operand %a: f32[12,100]
+  result %r: f32[12]
+{
+  for i0 in 12 {
+    alloc %acc: f32[] register
+    %acc[] = 0:f32
+    for k0 in 100 reduces { %acc[] = %acc[] + %a[i0, k0] }
+    %r[i0] = %acc[]
+  }
+}
+)";
+
+constexpr const char* kColumnSum = R"(kernel @column_sum class=reduce
+  operand %a: f32[30,77]
+  result %r: f32[77]
+{
+  for i0 in 77 {
+    alloc %acc: f32[] register
+    %acc[] = 0:f32
+    for k0 in 30 reduces { %acc[] = %acc[] + %a[k0, i0] }
+    %r[i0] = %acc[]
+  }
+}
+)";
+
+constexpr const char* kDot = R"(kernel @dot class=contraction
+  operand %a: f32[2,13,20]
+  operand %b: f32[2,20,37]
+  result %r: f32[2,13,37]
+{
+  for i0 in 2 {
+    for i1 in 13 {
+      for i2 in 37 {
+        alloc %acc: f32[] register
+        %acc[] = 0:f32
+        for k0 in 20 reduces { %acc[] = %acc[] + %a[i0, i1, k0] * %b[i0, k0, i2] }
+        %r[i0, i1, i2] = maximum(%acc[], 0:f32)
+      }
+    }
+  }
+}
+)";
+
+constexpr const char* kNorm = R"(kernel @norm class=row
+  operand %a: f32[6,50]
+  result %r: f32[6,50]
+{
+  for r0 in 6 {
+    alloc %sum: f32[] register
+    %sum[] = 0:f32
+    for j0 in 50 reduces { %sum[] = %sum[] + %a[r0, j0] * %a[r0, j0] }
+    let scale: f32 = rsqrt(%sum[] + 1:f32)
+    for j0 in 50 { %r[r0, j0] = %a[r0, j0] * scale }
+  }
+}
+)";
+
+constexpr const char* kScatter = R"(kernel @scatter class=update
+  operand %u: f32[200]
+  operand %i: s32[200]
+  result %r: f32[50]
+{
+  for i0 in 50 { %r[i0] = 0:f32 }
+  for k0 in 200 reduces {
+    let d: s64 = s64(%i[k0])
+    if (and(d >= 0, d < 50)) { %r[d] = %r[d] + %u[k0] }
+  }
+}
+)";
+
+std::string ListFor(const char* text, const char* line) {
+  const auto schedule = ParseSchedule(line);
+  EXPECT_TRUE(schedule.ok()) << (schedule.ok() ? "" : schedule.error().message);
+  const auto list = ScheduleToPrimitives(MustParse(text), schedule->schedule, TwoThreads());
+  EXPECT_TRUE(list.ok()) << (list.ok() ? "" : list.error().message);
+  return PrintPrimitives(*list);
+}
+
+TEST(LoopsSchedule, Lists) {
+  EXPECT_EQ(ListFor(kElementwise, "loop unroll=2"),
+            "tile i1 16 i1o i1b; tile i1b 8 i1u i1v; vectorise i1v; unroll i1u");
+  EXPECT_EQ(ListFor(kFlat, "loop unroll=1 vector_bytes=16"),
+            "fuse i0 i1 f0; tile f0 4 f0o f0v; vectorise f0v");
+  EXPECT_EQ(ListFor(kRowSum, "reduce reduce_lanes=2"),
+            "privatise k0 16 k0o k0l; vectorise k0lc; tile k0l 8 k0lu k0lv; vectorise k0lv; "
+            "unroll k0lu");
+  EXPECT_EQ(ListFor(kColumnSum, "reduce"),
+            "tile i0 32 i0o i0t; distribute i0t; tile i0t 8 i0u i0v; vectorise i0v; unroll i0u");
+  EXPECT_EQ(ListFor(kDot, "contraction tile_m=4 tile_n=2"),
+            "tile i2 16 i2o i2t; tile i1 4 i1o i1t; reorder i1t i2o; distribute i2t; distribute "
+            "i1t; unroll i1t; tile i2t 8 i2u i2v; vectorise i2v; unroll i2u");
+}
+
+TEST(LoopsSchedule, ParallelOnlyWhereItPaysAndIsProved) {
+  EXPECT_EQ(ListFor(kElementwise, "loop unroll=1 parallel_grain=1024").find("parallel"),
+            std::string::npos);
+  const std::string big = R"(kernel @big class=loop
+  operand %a: f32[4096,4096]
+  result %r: f32[4096,4096]
+{
+  for i0 in 4096 { for i1 in 4096 { %r[i0, i1] = %a[i1, i0] } }
+})";
+  EXPECT_NE(ListFor(big.c_str(), "loop unroll=1").find("parallel i0"), std::string::npos);
+  EXPECT_EQ(ListFor(kScatter, "update parallel_grain=1024").find("k0"), std::string::npos);
+}
+
+class LoopsScheduleAll : public testing::TestWithParam<const char*> {};
+
+TEST_P(LoopsScheduleAll, EveryScheduleKeepsTheResults) {
+  const Kernel kernel = MustParse(GetParam());
+  const auto expected = RunKernel(kernel);
+  ASSERT_TRUE(expected.ok());
+  std::mt19937 random(7);
+  const bool exact = kernel.klass != KernelClass::kReduce && kernel.klass != KernelClass::kRow;
+  for (const Numerics limit : {Numerics::kBitwise, Numerics::kReassociates}) {
+    for (int i = 0; i < 25; ++i) {
+      Schedule schedule;
+      if (limit == Numerics::kBitwise) schedule.reduce_lanes = 1;
+      for (const Knob* knob : KnobsOf(kernel.klass, limit))
+        knob->Set(schedule, knob->domain[random() % knob->domain.size()]);
+      const auto scheduled = ApplySchedule(kernel, schedule, TwoThreads());
+      ASSERT_TRUE(scheduled.ok()) << scheduled.error().message;
+      const auto verdict = Verify(*scheduled);
+      ASSERT_TRUE(verdict.ok()) << verdict.error().message << "\n" << Print(*scheduled);
+      const auto actual = RunKernel(*scheduled);
+      ASSERT_TRUE(actual.ok()) << actual.error().message << Print(*scheduled);
+      const auto want = As<float>((*expected)[0]), have = As<float>((*actual)[0]);
+      for (size_t e = 0; e < want.size(); ++e)
+        ASSERT_NEAR(have[e], want[e], 2e-5F * (1 + std::fabs(want[e])))
+            << PrintSchedule(kernel.klass, schedule) << "\n"
+            << Print(*scheduled);
+      if (exact && limit == Numerics::kBitwise) ASSERT_EQ(*actual, *expected);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, LoopsScheduleAll,
+                         testing::Values(kElementwise, kFlat, kRowSum, kColumnSum, kDot, kNorm,
+                                         kScatter));
+
+}  // namespace
+}  // namespace fusemark::loops
