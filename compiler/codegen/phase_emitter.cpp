@@ -25,6 +25,8 @@ namespace {
 
 // Wider vector loops run in chunks: LLVM's cost grows faster than linearly with the lanes.
 constexpr int64_t kMaxLanes = 64;
+// LLVM takes minutes for much more; a tuner may ask for it.
+constexpr int64_t kMaxStatements = 50'000;
 // All stack arrays of a function; worker threads have small stacks.
 constexpr int64_t kMaxStackBytes = 1 << 20;
 
@@ -145,6 +147,11 @@ void PhaseEmitter::EmitBlock(const Block& block) {
 }
 
 void PhaseEmitter::EmitStmt(const Stmt& stmt) {
+  if (++emitted_ > kMaxStatements) {
+    return Fail(Code::kCompileFailed, "unrolled loops give more than " +
+                                          std::to_string(kMaxStatements) +
+                                          " statements; unroll less");
+  }
   switch (stmt.kind) {
     case StmtKind::kFor: return EmitFor(stmt);
     case StmtKind::kStore: return EmitStore(stmt);

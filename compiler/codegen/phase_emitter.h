@@ -118,6 +118,7 @@ class PhaseEmitter {
   std::vector<BufferState> buffers_;
   std::vector<LaneValue> vars_;
   int64_t stack_bytes_ = 0;
+  int64_t emitted_ = 0;  // statements, unrolled ones once per copy
   std::optional<Error> error_;
 };
 

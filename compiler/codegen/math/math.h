@@ -39,6 +39,11 @@ llvm::Value* EmitLogOfNormal(const LaneOps& ops, llvm::Value* x, llvm::Value* co
 llvm::Value* EmitWiden(const LaneOps& ops, llvm::Value* x);
 llvm::Value* EmitNarrow(const LaneOps& ops, llvm::Value* x);
 
+// `fast`, with the lanes of `where` (i1) replaced by libm's result; one branch for all lanes, since
+// such lanes are rare.
+llvm::Value* EmitLibmWhere(const LaneOps& ops, llvm::Value* where, llvm::Value* fast,
+                           std::string_view name, std::initializer_list<llvm::Value*> args);
+
 // Nearest integer of x * scale for |x * scale| < 2^21, by adding 1.5 * 2^mantissa: exact in the
 // default rounding mode on every target, and the integer falls out of the low bits.
 struct Rounded {

@@ -50,7 +50,22 @@ Value* EmitCbrt(const LaneOps& ops, Value* x) {
 }
 
 Value* EmitFmod(const LaneOps& ops, Value* x, Value* y) {
-  return ops.LibmPerLane("fmod", {x, y});
+  if (ops.IsF64(x)) return ops.LibmPerLane("fmod", {x, y});
+  // In f64 the truncated quotient is off by at most one, and below 2^29 its product with y and the
+  // difference from x are exact; so one correction makes the remainder exact.
+  auto& ir = ops.ir;
+  Value* a = EmitWiden(ops, ops.Abs(x));
+  Value* b = EmitWiden(ops, ops.Abs(y));
+  Value* quotient = ir.CreateFDiv(a, b);
+  Value* whole = ops.Intrinsic(llvm::Intrinsic::trunc, quotient);
+  Value* r = ops.Mad(ir.CreateFNeg(whole), b, a);
+  r = ir.CreateSelect(ir.CreateFCmpOLT(r, ops.Float(r, 0)), ir.CreateFAdd(r, b), r);
+  r = ir.CreateSelect(ir.CreateFCmpOGE(r, b), ir.CreateFSub(r, b), r);
+  Value* fast = ops.CopySign(EmitNarrow(ops, r), x);
+  Value* small = ir.CreateFCmpOLT(quotient, ops.Float(quotient, 0x1p29));
+  Value* finite = ir.CreateFCmpOLT(b, ops.Float(b, std::numeric_limits<double>::infinity()));
+  Value* slow = ir.CreateNot(ir.CreateAnd(small, finite));
+  return EmitLibmWhere(ops, slow, fast, "fmod", {x, y});
 }
 
 }  // namespace fusemark::codegen

@@ -1,6 +1,8 @@
 // sin, cos, tan, atan2. f32 reduces its argument in f64 (x - n pi/2 in two parts, exact products
 // for n < 2^20), which holds for |x| <= 1e6 and needs no FMA; larger arguments, rare, take libm's
 // path under one branch for all lanes. f64 is libm per lane.
+#include <llvm/IR/MDBuilder.h>
+
 #include <limits>
 #include <numbers>
 
@@ -16,6 +18,25 @@ Value* EmitWiden(const LaneOps& ops, Value* x) {
 
 Value* EmitNarrow(const LaneOps& ops, Value* x) {
   return ops.ir.CreateFPTrunc(x, ops.ScalarLike(ops.ir.getFloatTy(), x));
+}
+
+Value* EmitLibmWhere(const LaneOps& ops, Value* where, Value* fast, std::string_view name,
+                     std::initializer_list<Value*> args) {
+  auto& ir = ops.ir;
+  llvm::Function* function = ir.GetInsertBlock()->getParent();
+  auto* slow_block = llvm::BasicBlock::Create(ir.getContext(), "libm", function);
+  auto* join = llvm::BasicBlock::Create(ir.getContext(), "join", function);
+  llvm::BasicBlock* fast_block = ir.GetInsertBlock();
+  llvm::MDNode* unlikely = llvm::MDBuilder(ir.getContext()).createUnlikelyBranchWeights();
+  ir.CreateCondBr(ops.Any(where), slow_block, join, unlikely);
+  ir.SetInsertPoint(slow_block);
+  Value* slow = ir.CreateSelect(where, ops.LibmPerLane(name, args), fast);
+  ir.CreateBr(join);
+  ir.SetInsertPoint(join);
+  llvm::PHINode* result = ir.CreatePHI(fast->getType(), 2);
+  result->addIncoming(fast, fast_block);
+  result->addIncoming(slow, slow_block);
+  return result;
 }
 
 namespace {
@@ -49,26 +70,12 @@ Value* BitSet(const LaneOps& ops, Value* n, int64_t bit) {
   return ops.ir.CreateICmpNE(ops.ir.CreateAnd(n, ops.Int(n, bit)), ops.Int(n, 0));
 }
 
-// `fast`, with the lanes beyond the reduction's reach replaced by libm's result.
 Value* WithLargeArguments(const LaneOps& ops, Value* x, Value* fast, std::string_view libm) {
-  auto& ir = ops.ir;
-  llvm::Function* function = ir.GetInsertBlock()->getParent();
   Value* a = ops.Abs(x);
-  Value* large =
-      ir.CreateAnd(ir.CreateFCmpOGT(a, ops.Float(x, kLargestReduced)),
-                   ir.CreateFCmpOLT(a, ops.Float(x, std::numeric_limits<double>::infinity())));
-  auto* slow_block = llvm::BasicBlock::Create(ir.getContext(), "large", function);
-  auto* join = llvm::BasicBlock::Create(ir.getContext(), "reduced", function);
-  llvm::BasicBlock* fast_block = ir.GetInsertBlock();
-  ir.CreateCondBr(ops.Any(large), slow_block, join);
-  ir.SetInsertPoint(slow_block);
-  Value* slow = ir.CreateSelect(large, ops.LibmPerLane(libm, {x}), fast);
-  ir.CreateBr(join);
-  ir.SetInsertPoint(join);
-  llvm::PHINode* result = ir.CreatePHI(x->getType(), 2);
-  result->addIncoming(fast, fast_block);
-  result->addIncoming(slow, slow_block);
-  return result;
+  Value* inf = ops.Float(x, std::numeric_limits<double>::infinity());
+  Value* large = ops.ir.CreateAnd(ops.ir.CreateFCmpOGT(a, ops.Float(x, kLargestReduced)),
+                                  ops.ir.CreateFCmpOLT(a, inf));
+  return EmitLibmWhere(ops, large, fast, libm, {x});
 }
 
 // sin x = x for small x, which also keeps the sign of zero and denormals.

@@ -367,6 +367,7 @@ TEST(CompiledKernel, RefusesWhatACpuCannotRun) {
   expect("for i in 8 vector { %y[0] = %x[i] }", "different values to one element of 'y'");
   expect("for i in 8 {\n alloc %big: f32[1000000] stack\n %big[i] = 1:f32\n %y[i] = %big[i] }",
          "bytes of stack at 'big'");
+  expect("for i in 8 { for j in 100000 unroll { %y[i] = %x[i] } }", "unroll less");
 }
 
 // --- What the machine code looks like -----------------------------------------------------------

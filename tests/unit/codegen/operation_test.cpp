@@ -150,7 +150,8 @@ void Check(Op op, const std::string& what, const std::vector<DType>& from, DType
     values.push_back(Values(from[i], kCount, 17 + i));
     operands.push_back(BufferOfBits(from[i], values[i]));
   }
-  for (const int64_t lanes : {8, 5, 0}) {
+  // 1029 = 128 * 8 + 5: the tail is a vector of five lanes.
+  for (const int64_t lanes : {8, 0}) {
     const Kernel kernel = ElementwiseKernel(from, to, kCount, lanes, make);
     const auto results = RunJit(kernel, operands);
     if (testing::Test::HasFailure()) {
