@@ -168,7 +168,9 @@ TEST_P(LoopsScheduleAll, EveryScheduleKeepsTheResults) {
         ASSERT_NEAR(have[e], want[e], 2e-5F * (1 + std::fabs(want[e])))
             << PrintSchedule(kernel.klass, schedule) << "\n"
             << Print(*scheduled);
-      if (exact && limit == Numerics::kBitwise) ASSERT_EQ(*actual, *expected);
+      if (exact && limit == Numerics::kBitwise) {
+        ASSERT_EQ(*actual, *expected);
+      }
     }
   }
 }
