@@ -5,7 +5,8 @@
 #include <new>
 
 #include "compiler/compile.h"
-#include "harness/recorder.h"
+#include "compiler/support/hash.h"
+#include "compiler/text/text.h"
 #include "workloads/inputs.h"
 #include "workloads/npz.h"
 
@@ -41,6 +42,10 @@ Result<std::vector<Tensor>> MakeInputs(const LoadedWorkload& loaded, const LoadO
 
 std::string WorkloadStem(const std::string& name) {
   return fs::path(name).stem().string();
+}
+
+std::string ModuleHash(const Module& module) {
+  return ToHex(HashText(PrintModule(module, {.canonical_names = true})));
 }
 
 Result<void> CheckWorkloadNames(const std::vector<std::string>& names) {

@@ -30,6 +30,9 @@ struct LoadedWorkload {
 Result<LoadedWorkload> LoadForRun(const std::string& name, const LoadOptions& options,
                                   ExitCode& code);
 
+// Hash of the module's canonical text: names the graph in the database.
+std::string ModuleHash(const Module& module);
+
 // Every name is a file or a built-in; checked before anything is measured.
 Result<void> CheckWorkloadNames(const std::vector<std::string>& names);
 

@@ -1,8 +1,6 @@
 #include "harness/recorder.h"
 
-#include "compiler/support/hash.h"
 #include "compiler/support/strings.h"
-#include "compiler/text/text.h"
 #include "harness/environment.h"
 #include "results_db/runs.h"
 #include "results_db/trials.h"
@@ -110,10 +108,6 @@ Result<void> Recorder::Store(const Workload& workload, const std::string& module
 
 Result<void> Recorder::Finish(int exit_code) {
   return EndSession(*db_, session_id_, exit_code);
-}
-
-std::string ModuleHash(const Module& module) {
-  return ToHex(HashText(PrintModule(module, {.canonical_names = true})));
 }
 
 std::string PlanKey(const std::string& module_hash, const std::vector<int64_t>& residents) {

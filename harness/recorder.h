@@ -34,9 +34,6 @@ class Recorder {
   int64_t session_id_ = 0, build_id_ = 0;
 };
 
-// Hash of the module's canonical text: names the graph in the database.
-std::string ModuleHash(const Module& module);
-
 // The key of a plan: the graph and which of its parameters are resident, since both decide which
 // code exists.
 std::string PlanKey(const std::string& module_hash, const std::vector<int64_t>& residents);

@@ -67,6 +67,7 @@ Json NumericsJson(const NumericsRow& numerics) {
       json["failures"].push_back(LeafJson(leaf));
     }
   }
+  if (!numerics.messages.empty()) json["messages"] = numerics.messages;
   return json;
 }
 

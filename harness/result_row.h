@@ -20,6 +20,7 @@ struct NumericsRow {
   std::optional<double> max_rel_err;
   std::string reference;  // "reference" (the interpreter), a golden file, or "" when unchecked
   std::vector<LeafComparison> failures;
+  std::vector<std::string> messages;  // what a golden has to say about them
 };
 
 struct ResultRow {

@@ -18,6 +18,12 @@ void AddListCommand(CLI::App& app, SelectedCommand& selected);
 void AddRunCommand(CLI::App& app, SelectedCommand& selected);
 void AddVersionCommand(CLI::App& app, SelectedCommand& selected);
 
+// --threads N; 0 means not given (ThreadsOf in engine_options.h resolves it).
+inline void AddThreadsOption(CLI::App& command, int& threads) {
+  command.add_option("--threads", threads, "Threads per engine; default: all CPUs")
+      ->check(CLI::Range(1, 1024));
+}
+
 // An option value checked by a parser that returns Result<T>: CLI11 then reports its message as a
 // usage error.
 template <class Parser>

@@ -11,11 +11,6 @@
 
 namespace fusemark {
 
-void AddThreadsOption(CLI::App& command, int& threads) {
-  command.add_option("--threads", threads, "Threads per engine; default: all CPUs")
-      ->check(CLI::Range(1, 1024));
-}
-
 int ThreadsOf(int threads, Progress& progress) {
   const int cpus = AvailableCpus();
   if (threads == 0) return cpus;

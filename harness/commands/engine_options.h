@@ -1,7 +1,6 @@
 // What run, check and tune share about engines: threads, compile options, the reference's results.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <vector>
 
@@ -12,9 +11,7 @@
 
 namespace fusemark {
 
-// --threads N; 0 (not given) means all CPUs of this process.
-void AddThreadsOption(CLI::App& command, int& threads);
-// Resolves 0 and warns when there are more threads than CPUs.
+// Resolves 0 (not given: all CPUs of this process) and warns when there are more threads than CPUs.
 int ThreadsOf(int threads, Progress& progress);
 
 CompileOptions OptionsFor(Engine engine, int threads, const std::vector<int64_t>& residents);
