@@ -41,8 +41,9 @@ Step SimplifyOnce(Builder& builder, Instr& instr) {
   switch (ClassOf(instr.op)) {
     case OpClass::Elementwise: {
       if (!instr.shape.is_array()) return Leave();
-      const Step step = SimplifyConversion(builder, instr);
-      return step.fired ? step : SimplifyElementwise(builder, instr);
+      Step step = SimplifyConversion(builder, instr);
+      if (!step.fired) step = SimplifyElementwise(builder, instr);
+      return step.fired ? step : SimplifyHoist(builder, instr);
     }
     case OpClass::Index: {
       const Step step = SimplifyMovement(builder, instr);

@@ -29,6 +29,7 @@ Step Become(Instr& instr, Op op, std::vector<InstrId> operands, Attrs attrs = {}
 
 Step SimplifyElementwise(Builder& builder, Instr& instr);  // simplify_elementwise.cpp
 Step SimplifyConversion(Builder& builder, Instr& instr);   // simplify_elementwise.cpp
+Step SimplifyHoist(Builder& builder, Instr& instr);        // simplify_hoist.cpp
 Step SimplifyMovement(Builder& builder, Instr& instr);     // simplify_movement.cpp
 Step SimplifySlicing(Builder& builder, Instr& instr);      // simplify_slicing.cpp
 
@@ -37,5 +38,14 @@ const Literal* SplatOf(const Builder& builder, InstrId id);
 // Every element of `id` is `value` exactly (-0 is not +0). False for complex types.
 bool IsSplat(const Builder& builder, InstrId id, double value);
 bool IsIncreasing(const Dims& dims);
+
+// reshape(broadcast(x)) as broadcast(reshape(x)): possible if each group of dims that the reshape
+// maps to each other holds either none of x's dims, or all of them in order (ones aside).
+struct SwappedBroadcast {
+  Dims operand_dims;    // x reshaped to this
+  Dims broadcast_dims;  // then broadcast along these dims of the result
+};
+std::optional<SwappedBroadcast> SwapReshapeBroadcast(const Builder& builder, const Instr& broadcast,
+                                                     const Dims& result);
 
 }  // namespace fusemark

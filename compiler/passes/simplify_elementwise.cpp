@@ -189,39 +189,6 @@ Step SimplifyComplex(const Builder& builder, const Instr& instr) {
   return parts ? Use(real.operands[0]) : Leave();
 }
 
-// f(broadcast(a), broadcast(b)) is broadcast(f(a, b)) when both are spread the same way: the work
-// shrinks to what is distinct (rsqrt over channels instead of over the image).
-Step HoistAboveBroadcast(Builder& builder, Instr& instr) {
-  if (instr.operands.empty() || instr.shape.dims.empty() || instr.op == Op::kStochasticConvert) {
-    return Leave();
-  }
-  const Instr* spread = nullptr;  // the broadcast of an array, if there is one
-  for (InstrId id : instr.operands) {
-    const Instr& operand = builder[id];
-    if (operand.shape.dims.empty() && instr.operands.size() == 3) continue;  // scalar pred, bounds
-    if (operand.op != Op::kBroadcast || operand.shape.dims != instr.shape.dims) return Leave();
-    if (builder[operand.operands[0]].shape.dims.empty()) continue;
-    if (spread == nullptr) {
-      spread = &operand;
-      continue;
-    }
-    const bool alike =
-        spread->As<DimsAttrs>() == operand.As<DimsAttrs>() &&
-        SameDims(builder[spread->operands[0]].shape, builder[operand.operands[0]].shape);
-    if (!alike) return Leave();
-  }
-  const Dims dims = spread ? spread->As<DimsAttrs>().dims : Dims{};
-  const Dims small = spread ? builder[spread->operands[0]].shape.dims : Dims{};
-  Instr inner = instr;
-  inner.shape = ArrayShape(instr.shape.dtype, small);
-  for (InstrId& id : inner.operands) {
-    if (builder[id].op != Op::kBroadcast) continue;
-    const InstrId source = builder[id].operands[0];
-    id = builder[source].shape.dims.empty() ? builder.Broadcast(source, small, {}) : source;
-  }
-  return Become(instr, Op::kBroadcast, {builder.Emit(std::move(inner))}, DimsAttrs{dims});
-}
-
 // Bits of magnitude and of exponent range a type offers; converting between types where both grow
 // loses nothing.
 struct Precision {
@@ -281,17 +248,11 @@ Step SimplifyConversion(Builder& builder, Instr& instr) {
 }
 
 Step SimplifyElementwise(Builder& builder, Instr& instr) {
-  Step step;
-  if (instr.op == Op::kSelect) {
-    step = SimplifySelect(builder, instr);
-  } else if (instr.op == Op::kComplex) {
-    step = SimplifyComplex(builder, instr);
-  } else if (instr.op != Op::kCompare && instr.operands.size() == 2) {
-    step = SimplifyBinary(builder, instr);
-  } else if (instr.operands.size() == 1) {
-    step = SimplifyUnary(builder, instr);
-  }
-  return step.fired ? step : HoistAboveBroadcast(builder, instr);
+  if (instr.op == Op::kSelect) return SimplifySelect(builder, instr);
+  if (instr.op == Op::kComplex) return SimplifyComplex(builder, instr);
+  if (instr.op == Op::kCompare) return Leave();
+  if (instr.operands.size() == 2) return SimplifyBinary(builder, instr);
+  return instr.operands.size() == 1 ? SimplifyUnary(builder, instr) : Leave();
 }
 
 }  // namespace fusemark

@@ -53,39 +53,6 @@ std::optional<std::vector<Group>> GroupsOf(const Dims& from, const Dims& to) {
   return groups;
 }
 
-// reshape(broadcast(x)) as broadcast(reshape(x)): possible if each group of dims holds either none
-// of x's dims, or all of them in order (ones aside).
-struct Swapped {
-  Dims operand_dims;    // x reshaped to this
-  Dims broadcast_dims;  // then broadcast along these dims of the result
-};
-
-std::optional<Swapped> SwapReshapeBroadcast(const Dims& x_dims, const Dims& broadcast_dims,
-                                            const Dims& middle, const Dims& result) {
-  if (!IsIncreasing(broadcast_dims)) return std::nullopt;
-  const auto groups = GroupsOf(middle, result);
-  if (!groups) return std::nullopt;
-  Swapped swapped;
-  size_t next = 0;  // next dim of x
-  for (const Group& group : *groups) {
-    int64_t held = 1, all = 1;
-    for (size_t d = group.from_begin; d < group.from_end; ++d) {
-      all *= middle[d];
-      if (next < broadcast_dims.size() && broadcast_dims[next] == static_cast<int64_t>(d)) {
-        held *= x_dims[next++];
-      }
-    }
-    if (held == 1) continue;  // spread only: any split of the result will do
-    if (held != all) return std::nullopt;
-    for (size_t d = group.to_begin; d < group.to_end; ++d) {
-      if (result[d] == 1) continue;
-      swapped.operand_dims.push_back(result[d]);
-      swapped.broadcast_dims.push_back(static_cast<int64_t>(d));
-    }
-  }
-  return swapped;
-}
-
 Step SimplifyReshape(Builder& builder, Instr& instr) {
   const InstrId operand = instr.operands[0];
   const Instr& inner = builder[operand];
@@ -93,8 +60,7 @@ Step SimplifyReshape(Builder& builder, Instr& instr) {
   if (inner.op == Op::kReshape) return Become(instr, Op::kReshape, inner.operands);
   if (inner.op != Op::kBroadcast) return Leave();
   const InstrId source = inner.operands[0];
-  auto swapped = SwapReshapeBroadcast(builder[source].shape.dims, inner.As<DimsAttrs>().dims,
-                                      inner.shape.dims, instr.shape.dims);
+  auto swapped = SwapReshapeBroadcast(builder, inner, instr.shape.dims);
   if (!swapped) return Leave();
   const InstrId value = builder.Reshape(source, std::move(swapped->operand_dims));
   return Become(instr, Op::kBroadcast, {value}, DimsAttrs{std::move(swapped->broadcast_dims)});
@@ -198,6 +164,35 @@ Step SimplifyIota(Builder& builder, Instr& instr) {
 }
 
 }  // namespace
+
+std::optional<SwappedBroadcast> SwapReshapeBroadcast(const Builder& builder, const Instr& broadcast,
+                                                     const Dims& result) {
+  const Dims& x_dims = builder[broadcast.operands[0]].shape.dims;
+  const Dims& broadcast_dims = broadcast.As<DimsAttrs>().dims;
+  const Dims& middle = broadcast.shape.dims;
+  if (!IsIncreasing(broadcast_dims)) return std::nullopt;
+  const auto groups = GroupsOf(middle, result);
+  if (!groups) return std::nullopt;
+  SwappedBroadcast swapped;
+  size_t next = 0;  // next dim of x
+  for (const Group& group : *groups) {
+    int64_t held = 1, all = 1;
+    for (size_t d = group.from_begin; d < group.from_end; ++d) {
+      all *= middle[d];
+      if (next < broadcast_dims.size() && broadcast_dims[next] == static_cast<int64_t>(d)) {
+        held *= x_dims[next++];
+      }
+    }
+    if (held == 1) continue;  // spread only: any split of the result will do
+    if (held != all) return std::nullopt;
+    for (size_t d = group.to_begin; d < group.to_end; ++d) {
+      if (result[d] == 1) continue;
+      swapped.operand_dims.push_back(result[d]);
+      swapped.broadcast_dims.push_back(static_cast<int64_t>(d));
+    }
+  }
+  return swapped;
+}
 
 Step SimplifyMovement(Builder& builder, Instr& instr) {
   switch (instr.op) {
