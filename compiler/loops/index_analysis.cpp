@@ -489,7 +489,26 @@ Range IndexAnalysis::RangeOf(const LinearForm& form) {
     if (rest.overflow || rest.terms.size() >= form.terms.size()) continue;
     range = Intersect(range, AddRanges(PlainRange(rest), ScaleRange(constraint.range, factor)));
   }
+  if (!constraints_.empty()) {
+    for (const auto& term : form.terms) {
+      if (atom(term.atom).kind == IndexAtom::Kind::kDiv)
+        range = Intersect(range, WithoutDivision(form, term));
+    }
+  }
   --constraint_depth_;
+  return range;
+}
+
+// c * (rest + a * floor(R / c)) = c * rest + a * R - a * (R % c): what is known about R bounds it.
+Range IndexAnalysis::WithoutDivision(const LinearForm& form, LinearForm::Term term) {
+  const IndexAtom division = atom(term.atom);
+  LinearForm whole = AddScaled(form, LinearForm::Atom(term.atom), -term.coefficient);
+  whole = AddScaled(Scaled(whole, division.divisor), division.base, term.coefficient);
+  if (whole.overflow) return {};
+  Range range = AddRanges(RangeOf(whole), ScaleRange({0, division.divisor - 1}, -term.coefficient));
+  if (range.empty()) return range;
+  if (range.lo != Range::kMin) range.lo = -FloorDiv(-range.lo, division.divisor);
+  if (range.hi != Range::kMax) range.hi = FloorDiv(range.hi, division.divisor);
   return range;
 }
 

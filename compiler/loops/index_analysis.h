@@ -98,6 +98,7 @@ class IndexAnalysis {
   std::optional<LinearForm> FloorDivide(const LinearForm& form, int64_t divisor);
   bool IsExact(const LinearForm& form, DType dtype);
 
+  Range WithoutDivision(const LinearForm& form, LinearForm::Term term);
   Range PlainRange(const LinearForm& form);
   Range AtomRange(int32_t number);
   Range OpaqueRange(ExprId expr);

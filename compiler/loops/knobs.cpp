@@ -33,7 +33,8 @@ constexpr int64_t kTileM[] = {1, 2, 4, 6, 8, 12, 14};
 constexpr int64_t kTileN[] = {1, 2, 3, 4};
 constexpr int64_t kTileK[] = {0, 64, 128, 256, 512, 1024};
 
-// name, field, domain, classes, classes in which it reassociates, cpu, gpu, effect
+// name, field, domain, classes, classes in which it reassociates, cpu, gpu, effect. A knob that a
+// target's schedule does not read is not offered to the search there.
 constexpr Knob kKnobs[] = {
     {"vector_bytes", &Schedule::vector_bytes, kVectorBytes, kEvery, kSummingBits, true, false,
      "SIMD width of the innermost loop in bytes; 0 = the target's native width"},
@@ -43,15 +44,15 @@ constexpr Knob kKnobs[] = {
      "least elements per parallel range; 0 = from the target's fork-join cost"},
     {"reduce_lanes", &Schedule::reduce_lanes, kUnroll, kSummingBits, kSummingBits, true, true,
      "independent vector accumulators of a reduction"},
-    {"row_block", &Schedule::row_block, kRows, kRowBit, 0, true, true,
+    {"row_block", &Schedule::row_block, kRows, kRowBit, 0, false, true,
      "rows handled together in a row kernel"},
-    {"keep_row", &Schedule::keep_row, kFlag, kRowBit, 0, true, true,
+    {"keep_row", &Schedule::keep_row, kFlag, kRowBit, 0, false, true,
      "keep shared row values in a buffer instead of computing them again"},
     {"tile_m", &Schedule::tile_m, kTileM, kContractionBit, 0, true, true,
      "rows of a contraction's register tile"},
     {"tile_n", &Schedule::tile_n, kTileN, kContractionBit, 0, true, true,
      "vectors per row of a contraction's register tile"},
-    {"tile_k", &Schedule::tile_k, kTileK, kContractionBit, 0, true, true,
+    {"tile_k", &Schedule::tile_k, kTileK, kContractionBit, 0, false, true,
      "cache block of a contraction along k; 0 = not blocked"},
     {"use_library", &Schedule::use_library, kFlag, kContractionBit, kContractionBit, true, false,
      "library code instead of own code for a contraction, where it applies"},
@@ -208,7 +209,7 @@ std::string ListKnobs() {
                      : fmt::format("reassociates in {}", ClassesText(knob.reassociates));
     text += fmt::format("{:<15} default {:<4} of {{{}}}; {}; {}\n{:16}{}\n", knob.name,
                         knob.Get(defaults), DomainText(knob), ClassesText(knob.classes), numerics,
-                        "", knob.effect);
+                        knob.cpu ? (knob.gpu ? "cpu, gpu" : "cpu") : "gpu", "", knob.effect);
   }
   return text;
 }

@@ -68,6 +68,10 @@ INSTANTIATE_TEST_SUITE_P(
           let ok: pred = and(p >= 0, p < 128)
           if (ok) { %r[y, p] = %a[p, y] } } })",
              ""},
+        Case{"guard_on_a_dividend", R"(for o in 3 { for t in 6 { for k in 3 {
+          if (o * 6 + t + k - 2 >= 0) {
+            %r[0, 0] = %a[o * 3 + (t + k) / 2 - 1, 0] } } } })",
+             ""},
         Case{"negated_guard", "for i in 200 { if (i >= 128) { } else { %r[i, 0] = 0:f32 } }", ""},
         Case{"or_says_nothing", R"(for i in 200 {
           if (or(i < 128, i == 5)) { %r[i, 0] = 0:f32 } })",
