@@ -13,8 +13,7 @@ namespace {
 // nothing changes, because each member makes work for the others.
 constexpr PassEntry kGraphPipeline[] = {
     {"remove-dead", RemoveDead},  // first: nothing is spent on code that never runs
-    // Before inline-calls: turns async pairs into bodies, and a callee is expanded once, not once
-    // per caller.
+    // Before inline-calls: a callee is expanded once, not once per caller.
     {"expand-composites", ExpandComposites},
     {"inline-calls", InlineCalls},
     {"simplify-algebra", SimplifyAlgebra, true},

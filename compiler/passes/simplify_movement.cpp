@@ -53,11 +53,30 @@ std::optional<std::vector<Group>> GroupsOf(const Dims& from, const Dims& to) {
   return groups;
 }
 
+// reshape(transpose(x)) that drops all extents of 1: transpose x without them, in fewer dims.
+Step ReshapeOfTranspose(Builder& builder, Instr& instr) {
+  const Instr& transpose = builder[instr.operands[0]];
+  const InstrId source = transpose.operands[0];
+  const Dims x_dims = builder[source].shape.dims;
+  if (instr.shape.dims != WithoutOnes(transpose.shape.dims)) return Leave();
+  Dims wide, permutation;  // dims of x that stay, and where the transpose reads them
+  for (size_t d = 0; d < x_dims.size(); ++d) {
+    if (x_dims[d] != 1) wide.push_back(static_cast<int64_t>(d));
+  }
+  for (int64_t d : transpose.As<DimsAttrs>().dims) {
+    const auto at = std::find(wide.begin(), wide.end(), d);
+    if (at != wide.end()) permutation.push_back(at - wide.begin());
+  }
+  const InstrId value = builder.Reshape(source, WithoutOnes(x_dims));
+  return Become(instr, Op::kTranspose, {value}, DimsAttrs{std::move(permutation)});
+}
+
 Step SimplifyReshape(Builder& builder, Instr& instr) {
   const InstrId operand = instr.operands[0];
   const Instr& inner = builder[operand];
   if (inner.shape.dims == instr.shape.dims) return Use(operand);
   if (inner.op == Op::kReshape) return Become(instr, Op::kReshape, inner.operands);
+  if (inner.op == Op::kTranspose) return ReshapeOfTranspose(builder, instr);
   if (inner.op != Op::kBroadcast) return Leave();
   const InstrId source = inner.operands[0];
   auto swapped = SwapReshapeBroadcast(builder, inner, instr.shape.dims);

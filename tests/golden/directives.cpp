@@ -9,14 +9,6 @@ namespace {
 // Messages name the text of a case "input".
 constexpr std::string_view kSource = "input";
 
-// Bare instructions come back as bare instructions, whole modules as whole modules.
-std::string PrintLikeInput(const Module& module) {
-  std::string text = PrintModule(module);
-  if (module.name != "module_entry" || module.computations.size() != 1) return text;
-  const size_t first = text.find("{\n") + 2;
-  return text.substr(first, text.rfind('}') - first);
-}
-
 // roundtrip: the canonical text, which must also parse back to the same module.
 Result<std::string> RunRoundtrip(const Case& test) {
   FM_TRY(const Module module, ParseModule(test.input, kSource));
@@ -51,13 +43,19 @@ Result<std::string> RunVerify(const Case& test) {
 }
 
 constexpr Directive kDirectives[] = {
-    {"canonical", RunCanonical},
-    {"parse", RunParse},
-    {"roundtrip", RunRoundtrip},
+    {"canonical", RunCanonical}, {"loops", RunLoops},           {"parse", RunParse},
+    {"pass", RunPass},           {"pipeline", RunPipelineCase}, {"roundtrip", RunRoundtrip},
     {"verify", RunVerify},
 };
 
 }  // namespace
+
+std::string PrintLikeInput(const Module& module) {
+  std::string text = PrintModule(module);
+  if (module.name != "module_entry" || module.computations.size() != 1) return text;
+  const size_t first = text.find("{\n") + 2;
+  return text.substr(first, text.rfind('}') - first);
+}
 
 const Directive* FindDirective(std::string_view name) {
   for (const Directive& directive : kDirectives) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/ir/module.h"
 #include "compiler/support/result.h"
 #include "tests/golden/case_file.h"
 
@@ -17,6 +18,13 @@ struct Directive {
   std::string_view name;
   DirectiveFn run;
 };
+
+Result<std::string> RunPass(const Case& test);          // pass_directives.cpp
+Result<std::string> RunPipelineCase(const Case& test);  // pass_directives.cpp
+Result<std::string> RunLoops(const Case& test);         // loop_directives.cpp
+
+// Bare instructions come back as bare instructions, whole modules as whole modules.
+std::string PrintLikeInput(const Module& module);
 
 // Null if there is none with that name.
 const Directive* FindDirective(std::string_view name);
