@@ -4,8 +4,9 @@
 // The rule, per leaf: integers and pred equal; floats |got - want| <= tol * RMS(leaf) with
 // tol = max(4 x the error of an established compiler on the same leaf, 16 epsilon), NaN and inf in
 // the same places, and NRMSE over the sampled values <= max(3 x that compiler's, 4 epsilon).
-// Epsilon is half a unit in the last place of the leaf's type. Not here: comparing two of our own
-// engines (numerics.h).
+// Exact truths of f64 and f8 are met within 4 epsilon of the element; an f64 sum that cancels may
+// use the bound of its leaf. Epsilon is half a unit in the last place of the leaf's type. Not here:
+// comparing two of our own engines (numerics.h).
 #pragma once
 
 #include <optional>

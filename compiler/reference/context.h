@@ -31,6 +31,8 @@ Tensor EvalElementwise(const Instr& instr, Operands operands);
 Tensors EvalMap(const Context& context, const Instr& instr, Operands operands);
 // data_movement.cpp
 Tensor EvalDataMovement(const Instr& instr, Operands operands);
+// `from`: the operand as declared, with its layout (tensors are always row-major).
+Tensor EvalBitcast(const Instr& instr, const Tensor& source, const Shape& from);
 // `base` is a copy of operand 0, or operand 0 itself when nothing reads it afterwards.
 Tensor EvalDynamicUpdateSlice(Operands operands, Tensor base);
 // gather_scatter.cpp

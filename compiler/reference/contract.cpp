@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "compiler/ir/number.h"
+#include "compiler/reference/lane_ops.h"
 #include "compiler/reference/strided.h"
 
 namespace fusemark::reference {
@@ -95,26 +96,34 @@ LaneBuffer Arrange(const Tensor& tensor, const Dims& a, const Dims& b, const Dim
       strides.push_back(from[static_cast<size_t>(d)]);
     }
   }
-  const int64_t count = ElementCount(tensor.shape);
   const DType dtype = tensor.shape.dtype;
   Tensor arranged = MakeTensor(ArrayShape(dtype, dims), false);
   CopyStrided(ByteSize(dtype), dims, tensor.data.get(), strides, arranged.data.get(),
               RowMajorStrides(dims));
-  LaneBuffer lanes(count, kind);
-  Decode(dtype, arranged.data.get(), count, lanes.data());
-  if (KindOf(dtype) == Kind::kUint && kind == Kind::kInt) return lanes;  // same bits: no overflow
-  if (KindOf(dtype) == Kind::kFloat && kind == Kind::kComplex) {
-    for (int64_t i = count; i-- > 0;) lanes.as<Complex>()[i] = lanes.as<double>()[i];
-  } else if (KindOf(dtype) != kind && kind == Kind::kFloat) {
-    const bool is_signed = KindOf(dtype) == Kind::kInt;
-    for (int64_t i = 0; i < count; ++i)
-      lanes.as<double>()[i] = is_signed ? static_cast<double>(lanes.as<int64_t>()[i])
-                                        : static_cast<double>(lanes.as<uint64_t>()[i]);
-  }
-  return lanes;
+  return DecodeAs(arranged, kind);
 }
 
 }  // namespace
+
+LaneBuffer DecodeAs(const Tensor& tensor, Kind kind) {
+  const DType dtype = tensor.shape.dtype;
+  const Kind from = KindOf(dtype);
+  const int64_t count = ElementCount(tensor.shape);
+  LaneBuffer lanes(count, kind);
+  if (from == kind) {
+    Decode(dtype, tensor.data.get(), count, lanes.data());
+    return lanes;
+  }
+  constexpr DType kWidest[] = {DType::kS64, DType::kU64, DType::kF64, DType::kC128};
+  LaneBuffer block;
+  for (int64_t first = 0; first < count; first += kBlock) {
+    const int64_t n = std::min(kBlock, count - first);
+    Decode(dtype, tensor.data.get() + first * ByteSize(dtype), n, block.data());
+    ConvertLanes(dtype, kWidest[static_cast<size_t>(kind)], block.data(), n,
+                 lanes.as<std::byte>() + first * LaneSize(kind));
+  }
+  return lanes;
+}
 
 void MatrixProduct(Kind kind, int64_t m, int64_t n, int64_t k, const void* a, const void* b,
                    void* c, const Context& context) {

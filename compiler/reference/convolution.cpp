@@ -66,8 +66,7 @@ class Convolution {
     features_ = Dim(shape_, attrs_.dims.out_feature) / groups_;
     inputs_ = Dim(rhs_.shape, attrs_.dims.rhs_input);
     if (ElementCount(shape_) == 0) return result;
-    input_ = LaneBuffer(ElementCount(lhs_.shape), kind_);
-    Decode(lhs_.shape.dtype, lhs_.data.get(), ElementCount(lhs_.shape), input_.data());
+    input_ = DecodeAs(lhs_, kind_);
     const int64_t total = Dim(shape_, attrs_.dims.out_batch) * geometry_.position_count;
     const int64_t depth = geometry_.tap_count * inputs_;
     gathered_ = LaneBuffer(depth * kChunk, kind_);
@@ -109,9 +108,7 @@ class Convolution {
     Tensor arranged = MakeTensor(ArrayShape(dtype, dims), false);
     CopyStrided(ByteSize(dtype), dims, rhs_.data.get() + offset * ByteSize(dtype), from,
                 arranged.data.get(), RowMajorStrides(dims));
-    LaneBuffer lanes(ElementCount(arranged.shape), kind_);
-    Decode(dtype, arranged.data.get(), ElementCount(arranged.shape), lanes.data());
-    return lanes;
+    return DecodeAs(arranged, kind_);
   }
 
   // gathered_[tap][input][position]: what each of n positions from `first` on reads.

@@ -140,26 +140,6 @@ int64_t ClampedOffset(Operands starts, const std::vector<int64_t>& dims,
   return offset;
 }
 
-// `bitcast` reinterprets memory, so layouts count: the bytes of the operand in its layout are the
-// bytes of the result in its own.
-Tensor Bitcast(const Instr& instr, const Tensor& source) {
-  const auto physical_strides = [](const Shape& shape) {
-    std::vector<int64_t> strides(shape.dims.size(), 1);
-    if (!shape.layout || shape.layout->minor_to_major.size() != shape.dims.size())
-      return RowMajorStrides(shape.dims);
-    int64_t stride = 1;
-    for (int64_t d : shape.layout->minor_to_major) {
-      strides[static_cast<size_t>(d)] = stride;
-      stride *= shape.dims[static_cast<size_t>(d)];
-    }
-    return strides;
-  };
-  Tensor memory = MakeTensor(ArrayShape(source.shape.dtype, {ElementCount(source.shape)}), false);
-  CopyStrided(ByteSize(source.shape.dtype), source.shape.dims, source.data.get(), StridesOf(source),
-              memory.data.get(), physical_strides(source.shape));
-  return ReadStrided(instr, memory, 0, physical_strides(instr.shape));
-}
-
 Tensor Reshape(const Instr& instr, const Tensor& source) {
   Tensor result = MakeTensor(instr.shape, false);
   std::memcpy(result.data.get(), source.data.get(), static_cast<size_t>(result.size_bytes()));
@@ -187,7 +167,6 @@ Tensor EvalDataMovement(const Instr& instr, Operands operands) {
   switch (instr.op) {
     case Op::kBroadcast: return Broadcast(instr, *operands[0]);
     case Op::kReshape: return Reshape(instr, *operands[0]);
-    case Op::kBitcast: return Bitcast(instr, *operands[0]);
     case Op::kTranspose: return Transpose(instr, *operands[0]);
     case Op::kSlice: return Slice(instr, *operands[0]);
     case Op::kReverse: return Reverse(instr, *operands[0]);
@@ -201,6 +180,26 @@ Tensor EvalDataMovement(const Instr& instr, Operands operands) {
     }
     default: FM_CHECK(false, std::string(OpName(instr.op)));
   }
+}
+
+// `bitcast` reinterprets memory, so layouts count: the bytes of the operand in its layout are the
+// bytes of the result in its own.
+Tensor EvalBitcast(const Instr& instr, const Tensor& source, const Shape& from) {
+  const auto physical_strides = [](const Shape& shape) {
+    std::vector<int64_t> strides(shape.dims.size(), 1);
+    if (!shape.layout || shape.layout->minor_to_major.size() != shape.dims.size())
+      return RowMajorStrides(shape.dims);
+    int64_t stride = 1;
+    for (int64_t d : shape.layout->minor_to_major) {
+      strides[static_cast<size_t>(d)] = stride;
+      stride *= shape.dims[static_cast<size_t>(d)];
+    }
+    return strides;
+  };
+  Tensor memory = MakeTensor(ArrayShape(source.shape.dtype, {ElementCount(source.shape)}), false);
+  CopyStrided(ByteSize(source.shape.dtype), source.shape.dims, source.data.get(), StridesOf(source),
+              memory.data.get(), physical_strides(from));
+  return ReadStrided(instr, memory, 0, physical_strides(instr.shape));
 }
 
 Tensor EvalDynamicUpdateSlice(Operands operands, Tensor base) {

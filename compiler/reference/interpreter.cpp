@@ -175,6 +175,9 @@ Value Interpreter::EvalInstr(ComputationId id, const Instr& instr, std::vector<V
       *size.as<int32_t>() = static_cast<int32_t>(module_[id][instr.operands[0]].shape.dims[dim]);
       return ArrayValue(std::move(size));
     }
+    case Op::kBitcast:
+      return ArrayValue(
+          EvalBitcast(instr, *operands[0].array, module_[id][instr.operands[0]].shape));
     default: break;
   }
   Tensors results = EvalArrays(instr, operands);
