@@ -207,7 +207,7 @@ std::string ListKnobs() {
       numerics = knob.reassociates == knob.classes
                      ? "reassociates"
                      : fmt::format("reassociates in {}", ClassesText(knob.reassociates));
-    text += fmt::format("{:<15} default {:<4} of {{{}}}; {}; {}\n{:16}{}\n", knob.name,
+    text += fmt::format("{:<15} default {:<4} of {{{}}}; {}; {}; {}\n{:16}{}\n", knob.name,
                         knob.Get(defaults), DomainText(knob), ClassesText(knob.classes), numerics,
                         knob.cpu ? (knob.gpu ? "cpu, gpu" : "cpu") : "gpu", "", knob.effect);
   }

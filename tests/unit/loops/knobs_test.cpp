@@ -87,6 +87,10 @@ TEST(LoopsKnobs, ErrorsSayWhatIsLegal) {
 
 TEST(LoopsKnobs, ListingNamesEveryKnob) {
   const std::string listing = ListKnobs();
+  EXPECT_NE(listing.find("unroll          default 4    of {1, 2, 4, 8}; loop,window; bitwise; cpu, "
+                         "gpu\n                vectors per iteration of the innermost loop\n"),
+            std::string::npos)
+      << listing;
   for (const Knob& knob : Knobs())
     EXPECT_NE(listing.find(std::string(knob.name)), std::string::npos) << knob.name;
 }
