@@ -46,6 +46,7 @@ bool HasScalarFunction(const Instr& instr, DType operand) {
   switch (instr.op) {
     case Op::kCopy:
     case Op::kReal:
+    case Op::kImag:
     case Op::kSelect:
     case Op::kConvert:
     case Op::kCompare:

@@ -377,14 +377,15 @@ void Emitter::Remember(InstrId id, int64_t leaf, const Indices& indices, const V
 // dims, and the reshape costs nothing.
 std::vector<int64_t> Emitter::BufferDims(InstrId id) const {
   const std::vector<int64_t>* view = nullptr;
-  for (uint32_t i = id.index + 1; i < inlined_.size(); ++i) {
-    const Instr& reader = computation_.instrs[i];
-    if (!inlined_[i]) continue;
-    for (const InstrId operand : reader.operands) {
-      if (operand != id) continue;
-      const bool same = view == nullptr || *view == reader.shape.dims;
-      if (reader.op != Op::kReshape || !same) return instr(id).shape.dims;
-      view = &reader.shape.dims;
+  for (const auto* readers : {&request_.members, &request_.roots}) {
+    for (const InstrId reader_id : *readers) {
+      const Instr& reader = instr(reader_id);
+      for (const InstrId operand : reader.operands) {
+        if (operand != id) continue;
+        const bool same = view == nullptr || *view == reader.shape.dims;
+        if (reader.op != Op::kReshape || !same) return instr(id).shape.dims;
+        view = &reader.shape.dims;
+      }
     }
   }
   return view != nullptr ? *view : instr(id).shape.dims;

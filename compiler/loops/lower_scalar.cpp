@@ -167,6 +167,7 @@ Value Emitter::Elementwise(const Computation&, const Instr& instr,
     case Op::kReal:
     case Op::kBitcast:
     case Op::kOptimizationBarrier: return arguments[0];
+    case Op::kImag: return Constant(dtype, 0);  // of a real operand
     case Op::kConvert: return ConvertValue(instr, arguments[0]);
     case Op::kBitcastConvert: return BitcastValue(instr, arguments[0]);
     case Op::kReducePrecision: return ReducePrecision(instr, arguments[0]);

@@ -31,14 +31,15 @@ struct WindowLoops {
   void Tap(size_t dim, const Affine& k) {
     const WindowDim& w = window[dim];
     const Affine position = outputs[dim] * w.stride + k * w.window_dilation + -w.pad_low;
-    emitter.WithGuard(position, 0, (base[dim] - 1) * w.base_dilation, [&](const Affine& inside) {
-      if (w.base_dilation == 1) {
-        Inside(dim, inside, k);
-        return;
-      }
-      emitter.WithGuard(emitter.Mod(inside, w.base_dilation), 0, 0, [&](const Affine&) {
-        Inside(dim, emitter.Div(inside, w.base_dilation), k);
-      });
+    if (w.base_dilation == 1) {
+      emitter.WithGuard(position, 0, base[dim] - 1,
+                        [&](const Affine& inside) { Inside(dim, inside, k); });
+      return;
+    }
+    // On an element, not in a hole; then its number bounds it on both sides.
+    emitter.WithGuard(emitter.Mod(position, w.base_dilation), 0, 0, [&](const Affine&) {
+      emitter.WithGuard(emitter.Div(position, w.base_dilation), 0, base[dim] - 1,
+                        [&](const Affine& inside) { Inside(dim, inside, k); });
     });
   }
 

@@ -22,9 +22,9 @@ ENTRY e {
 
 TEST(LowerLoop, IntegerArithmeticFollowsHlo) {
   for (const std::string type : {"s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"}) {
-    for (const std::string op : {"add", "subtract", "multiply", "divide", "remainder", "maximum",
-                                 "minimum", "and", "or", "xor", "power", "shift-left",
-                                 "shift-right-logical", "shift-right-arithmetic"}) {
+    for (const std::string op :
+         {"add", "subtract", "multiply", "divide", "remainder", "maximum", "minimum", "and", "or",
+          "xor", "power", "shift-left", "shift-right-logical", "shift-right-arithmetic"}) {
       LowerFused("HloModule m\nENTRY e {\n a = " + type + "[50] parameter(0)\n b = " + type +
                      "[50] parameter(1)\n ROOT r = " + type + "[50] " + op + "(a, b)\n}",
                  {});
@@ -34,10 +34,11 @@ TEST(LowerLoop, IntegerArithmeticFollowsHlo) {
 
 TEST(LowerLoop, PredArithmeticIsLogical) {
   for (const std::string op : {"add", "multiply", "and", "or", "xor", "maximum", "minimum"}) {
-    LowerFused("HloModule m\nENTRY e {\n a = pred[9] parameter(0)\n b = pred[9] parameter(1)\n c = "
-               "pred[9] " +
-                   op + "(a, b)\n ROOT r = pred[9] not(c)\n}",
-               {});
+    LowerFused(
+        "HloModule m\nENTRY e {\n a = pred[9] parameter(0)\n b = pred[9] parameter(1)\n c = "
+        "pred[9] " +
+            op + "(a, b)\n ROOT r = pred[9] not(c)\n}",
+        {});
   }
 }
 
@@ -98,11 +99,17 @@ ENTRY e {
 }
 
 TEST(LowerLoop, BitcastConvertKeepsChangesAndSplitsWidth) {
-  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
-           {"f32[6]", "s32[6]"},   {"bf16[6]", "u16[6]"},   {"f16[6]", "s16[6]"},
-           {"u16[6]", "bf16[6]"},  {"f32[6]", "u8[6,4]"},   {"s64[3]", "f32[3,2]"},
-           {"u8[6,4]", "f32[6]"},  {"bf16[5,2]", "u32[5]"}, {"u32[5]", "f16[5,2]"},
-           {"f64[2,3]", "u64[2,3]"}}) {
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{"f32[6]", "s32[6]"},
+                                                        {"bf16[6]", "u16[6]"},
+                                                        {"f16[6]", "s16[6]"},
+                                                        {"u16[6]", "bf16[6]"},
+                                                        {"f32[6]", "u8[6,4]"},
+                                                        {"s64[3]", "f32[3,2]"},
+                                                        {"u8[6,4]", "f32[6]"},
+                                                        {"bf16[5,2]", "u32[5]"},
+                                                        {"u32[5]", "f16[5,2]"},
+                                                        {"f64[2,3]", "u64[2,3]"}}) {
     LowerFused("HloModule m\nENTRY e {\n a = " + from + " parameter(0)\n ROOT r = " + to +
                    " bitcast-convert(a)\n}",
                {});
@@ -110,8 +117,9 @@ TEST(LowerLoop, BitcastConvertKeepsChangesAndSplitsWidth) {
 }
 
 TEST(LowerLoop, ReducePrecision) {
-  for (const std::string attrs : {"exponent_bits=8, mantissa_bits=7", "exponent_bits=5, mantissa_bits=2",
-                                  "exponent_bits=3, mantissa_bits=0"}) {
+  for (const std::string attrs :
+       {"exponent_bits=8, mantissa_bits=7", "exponent_bits=5, mantissa_bits=2",
+        "exponent_bits=3, mantissa_bits=0"}) {
     for (const std::string type : {"f32", "f64", "bf16", "f16"}) {
       if (type == "f16" && attrs[14] == '8') continue;
       LowerFused("HloModule m\nENTRY e {\n a = " + type + "[60] parameter(0)\n ROOT r = " + type +
@@ -168,8 +176,8 @@ ENTRY e {
   }
 }
 
-constexpr const char* kPads[] = {"1_2x0_3", "-1_-2x2_0", "0_0_1x1_1_2", "-2_3_1x-1_-1_2", "5_0x0_0",
-                                 "-6_0x0_0"};
+constexpr const char* kPads[] = {"1_2x0_3",        "-1_-2x2_0", "0_0_1x1_1_2",
+                                 "-2_3_1x-1_-1_2", "5_0x0_0",   "-6_0x0_0"};
 
 TEST(LowerLoop, PadAsRootAndMember) {
   const char* results[] = {"7,8", "1,7", "7,15", "8,11", "9,5", nullptr};
@@ -237,7 +245,7 @@ HloModule m
 ENTRY e {
   x = f32[5,6,4] parameter(0)
   i = s64[2,3] parameter(1)
-  ROOT g = f32[2,3,3,4] gather(x, i), offset_dims={2,3}, collapsed_slice_dims={0}, start_index_map={1,0}, index_vector_dim=0, slice_sizes={1,3,4}
+  ROOT g = f32[3,3,4] gather(x, i), offset_dims={1,2}, collapsed_slice_dims={0}, start_index_map={1,0}, index_vector_dim=0, slice_sizes={1,3,4}
 })",
              {});
   LowerFused(R"(

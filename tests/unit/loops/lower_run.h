@@ -148,8 +148,8 @@ inline std::string LowerFused(const std::string& text, const Fused& fused) {
   request.roots = tuple ? entry.Root().operands : std::vector<InstrId>{entry.root};
   for (uint32_t i = 0; i < entry.instrs.size(); ++i) {
     const Op op = entry.instrs[i].op;
-    const bool root = std::find(request.roots.begin(), request.roots.end(), InstrId{i}) !=
-                      request.roots.end();
+    const bool root =
+        std::find(request.roots.begin(), request.roots.end(), InstrId{i}) != request.roots.end();
     if (!root && op != Op::kParameter && op != Op::kConstant && op != Op::kTuple)
       request.members.push_back({i});
   }
@@ -168,9 +168,8 @@ inline std::string LowerFused(const std::string& text, const Fused& fused) {
   for (const InstrId root : request.roots) {
     EXPECT_FALSE(values.values[root.index].empty()) << "no reference for " << entry[root].name;
     for (const Tensor& want : values.values[root.index])
-      EXPECT_EQ(Difference((*got)[next++], want, fused.tolerance), "")
-          << entry[root].name << "\n"
-          << printed;
+      EXPECT_EQ(Difference((*got)[next++], want, fused.tolerance), "") << entry[root].name << "\n"
+                                                                       << printed;
   }
   return printed;
 }
