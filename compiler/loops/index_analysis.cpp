@@ -13,7 +13,7 @@ namespace {
 // recomputes what lies below.
 constexpr int kSelectDepth = 5;
 // Constraints used to bound a term of a bound found by a constraint.
-constexpr int kConstraintDepth = 2;
+constexpr int kConstraintDepth = 3;
 
 bool IsIntegral(DType dtype) {
   return IsInteger(dtype) || dtype == DType::kPred;
@@ -487,7 +487,7 @@ Range IndexAnalysis::RangeOf(const LinearForm& form) {
     const int64_t factor = coefficient / lead.coefficient;
     const LinearForm rest = AddScaled(form, constraint.form, -factor);
     if (rest.overflow || rest.terms.size() >= form.terms.size()) continue;
-    range = Intersect(range, AddRanges(PlainRange(rest), ScaleRange(constraint.range, factor)));
+    range = Intersect(range, AddRanges(RangeOf(rest), ScaleRange(constraint.range, factor)));
   }
   if (!constraints_.empty()) {
     for (const auto& term : form.terms) {

@@ -51,6 +51,7 @@ constexpr Form kForms[] = {
     {"bind", PrimitiveKind::kBind, 1, false, 0, {"block", "thread"}, BindLoop},
     {"distribute", PrimitiveKind::kDistribute, 1, false, 0, {}, Distribute},
     {"privatise", PrimitiveKind::kPrivatise, 1, true, 2, {}, Privatise},
+    {"flatten", PrimitiveKind::kFlatten, 0, false, 0, {}, Flatten},
     {"stage", PrimitiveKind::kStage, 2, false, 0, {"stack", "shared"}, Stage},
 };
 

@@ -30,6 +30,8 @@ enum class PrimitiveKind : uint8_t {
                 // accumulators l, combined at the end by loops lc (reassociates)
   kStage,       // stage a k stack|shared: the part of operand a that the body of k reads is copied
                 // to a local buffer first
+  kFlatten,  // flatten: operands, results and scratch become one-dimensional (they are dense), so
+             // that loops over neighbouring dimensions can be fused without divisions
 };
 
 struct Primitive {

@@ -10,6 +10,7 @@ namespace fusemark::loops {
 
 Result<void> Tile(Kernel& kernel, const Primitive& primitive);
 Result<void> Reorder(Kernel& kernel, const Primitive& primitive);
+Result<void> Flatten(Kernel& kernel, const Primitive& primitive);
 Result<void> Fuse(Kernel& kernel, const Primitive& primitive);
 Result<void> Distribute(Kernel& kernel, const Primitive& primitive);
 Result<void> Privatise(Kernel& kernel, const Primitive& primitive);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "compiler/loops/builder.h"
@@ -124,7 +125,70 @@ class Exchange {
   VarId outer_, inner_;
 };
 
+// Row-major: ((i0 * d1 + i1) * d2 + i2) ...
+ExprId Flat(Builder& b, const std::vector<ExprId>& indices, const std::vector<int64_t>& dims) {
+  ExprId flat = b.Index(0);
+  for (size_t i = 0; i < indices.size(); ++i) flat = b.Add(b.Mul(flat, dims[i]), indices[i]);
+  return flat;
+}
+
+class Flattener {
+ public:
+  explicit Flattener(Kernel& kernel) : kernel_(kernel), b_(kernel) {}
+
+  Result<void> Run() {
+    for (const auto* list : {&kernel_.operands, &kernel_.results, &kernel_.scratch}) {
+      for (const BufferId id : *list) {
+        if (kernel_[id].dims.size() > 1) old_dims_[id] = kernel_[id].dims;
+      }
+    }
+    for (const auto& [id, dims] : old_dims_) {
+      int64_t count = 1;
+      for (const int64_t dim : dims) {
+        if (__builtin_mul_overflow(count, dim, &count))
+          return Invalid("cannot flatten %" + kernel_[id].name + ": too many elements");
+      }
+      kernel_.buffers[id.index].dims = {count};
+    }
+    Rewrite(kernel_.body);
+    return Ok();
+  }
+
+ private:
+  void Rewrite(Block& block) {
+    for (Stmt& stmt : block) {
+      for (ExprId& index : stmt.indices) index = Rewrite(index);
+      if (stmt.value.valid()) stmt.value = Rewrite(stmt.value);
+      const auto dims = old_dims_.find(stmt.buffer);
+      if (stmt.kind == StmtKind::kStore && dims != old_dims_.end())
+        stmt.indices = {Flat(b_, stmt.indices, dims->second)};
+      Rewrite(stmt.body);
+      Rewrite(stmt.else_body);
+    }
+  }
+
+  ExprId Rewrite(ExprId id) {
+    Expr expr = kernel_[id];
+    for (ExprId& arg : expr.args) arg = Rewrite(arg);
+    if (expr.kind == ExprKind::kLoad) {
+      const auto dims = old_dims_.find(expr.buffer);
+      if (dims != old_dims_.end()) expr.args = {Flat(b_, expr.args, dims->second)};
+    }
+    if (expr == kernel_[id]) return id;
+    kernel_.exprs.push_back(std::move(expr));
+    return {static_cast<uint32_t>(kernel_.exprs.size() - 1)};
+  }
+
+  Kernel& kernel_;
+  Builder b_;
+  std::map<BufferId, std::vector<int64_t>> old_dims_;
+};
+
 }  // namespace
+
+Result<void> Flatten(Kernel& kernel, const Primitive&) {
+  return Flattener(kernel).Run();
+}
 
 Result<void> Tile(Kernel& kernel, const Primitive& p) {
   if (p.factor <= 0) return Invalid(fmt::format("tile by {}", p.factor));

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -50,7 +51,8 @@ struct Accumulator {
   std::vector<ExprId> indices;
   Op op = Op::kAdd;
   uint64_t identity = 0;
-  BufferId lanes;  // the private copies
+  BufferId lanes;              // the private copies
+  std::vector<VarId> through;  // lets between the read and the store
 };
 
 class Privatiser {
@@ -62,6 +64,8 @@ class Privatiser {
     loop_ = &loop;
     accumulators_.clear();
     inside_ = {loop.var};
+    lets_.clear();
+    own_.clear();
     if (!loop.reduces) return Fail("it carries no value");
     if (loop.loop != LoopKind::kSerial) return Fail("it is not serial");
     if (loop.extent < n_)
@@ -100,11 +104,25 @@ class Privatiser {
     return ea == eb;
   }
 
-  // acc = acc op x, x op acc, or fma(x, y, acc).
-  std::optional<Op> UpdateOf(const Stmt& store) const {
-    const Expr& value = kernel_[store.value];
+  // What a variable let inside the loop stands for; the variable is noted as part of the update.
+  ExprId Resolved(ExprId id, std::vector<VarId>& through) const {
+    while (kernel_[id].kind == ExprKind::kVar) {
+      const auto let = lets_.find(kernel_[id].var);
+      if (let == lets_.end()) break;
+      through.push_back(let->first);
+      id = let->second;
+    }
+    return id;
+  }
+
+  // acc = acc op x, x op acc, or fma(x, y, acc), each side possibly behind a let.
+  std::optional<Op> UpdateOf(const Stmt& store, std::vector<VarId>& through) const {
+    const Expr& value = kernel_[Resolved(store.value, through)];
     const auto is_acc = [&](ExprId id) {
-      return SamePlace(kernel_[id], store.buffer, store.indices);
+      std::vector<VarId> path;
+      if (!SamePlace(kernel_[Resolved(id, path)], store.buffer, store.indices)) return false;
+      through.insert(through.end(), path.begin(), path.end());
+      return true;
     };
     if (value.kind == ExprKind::kFma && is_acc(value.args[2])) return Op::kAdd;
     if (value.kind != ExprKind::kBinary) return std::nullopt;
@@ -115,6 +133,7 @@ class Privatiser {
   Result<void> Collect(const Block& block) {
     for (const Stmt& stmt : block) {
       if (stmt.kind == StmtKind::kLet || stmt.kind == StmtKind::kFor) inside_.push_back(stmt.var);
+      if (stmt.kind == StmtKind::kLet) lets_[stmt.var] = stmt.value;
       if (stmt.kind == StmtKind::kBarrier) return Fail("it holds a barrier");
       if (stmt.kind == StmtKind::kAlloc) own_.push_back(stmt.buffer);
       if (stmt.kind == StmtKind::kStore) {
@@ -132,14 +151,15 @@ class Privatiser {
                                    [&](ExprId index) { return VariesInside(index); });
     if (moves) return Ok();  // an element of its own per iteration
     const std::string& name = kernel_[stmt.buffer].name;
-    const auto op = UpdateOf(stmt);
+    std::vector<VarId> through;
+    const auto op = UpdateOf(stmt, through);
     const auto identity = op ? IdentityOf(*op, kernel_[stmt.buffer].dtype) : std::nullopt;
     if (!identity)
       return Fail(fmt::format("the update of %{} is not an associative operation on it", name));
     for (const Accumulator& known : accumulators_) {
       if (known.buffer == stmt.buffer) return Fail(fmt::format("%{} is updated twice", name));
     }
-    accumulators_.push_back({stmt.buffer, stmt.indices, *op, *identity, {}});
+    accumulators_.push_back({stmt.buffer, stmt.indices, *op, *identity, {}, std::move(through)});
     return Ok();
   }
 
@@ -148,7 +168,13 @@ class Privatiser {
     for (const Accumulator& acc : accumulators_) {
       int reads = 0;
       ForEachRoot(block, [&](ExprId root) { reads += CountLoads(root, acc.buffer); });
-      if (reads != 1)
+      bool alone = reads == 1;
+      for (const VarId let : acc.through) {
+        int uses = 0;
+        ForEachRoot(block, [&](ExprId root) { uses += CountUses(root, let); });
+        alone &= uses == 1;
+      }
+      if (!alone)
         return Fail(fmt::format("%{} is read outside its update", kernel_[acc.buffer].name));
     }
     return Ok();
@@ -158,6 +184,13 @@ class Privatiser {
     const Expr& expr = kernel_[id];
     int count = expr.kind == ExprKind::kLoad && expr.buffer == buffer ? 1 : 0;
     for (const ExprId arg : expr.args) count += CountLoads(arg, buffer);
+    return count;
+  }
+
+  int CountUses(ExprId id, VarId var) const {
+    const Expr& expr = kernel_[id];
+    int count = expr.kind == ExprKind::kVar && expr.var == var ? 1 : 0;
+    for (const ExprId arg : expr.args) count += CountUses(arg, var);
     return count;
   }
 
@@ -236,6 +269,7 @@ class Privatiser {
   const Stmt* loop_ = nullptr;
   std::vector<Accumulator> accumulators_;
   std::vector<VarId> inside_;
+  std::map<VarId, ExprId> lets_;
   std::vector<BufferId> own_;  // allocated in the loop
 };
 

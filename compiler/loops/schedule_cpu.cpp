@@ -194,8 +194,24 @@ class Scheduler {
 
   // ---- classes ----
   void Elementwise() {
-    std::vector<std::string> loops = Chain('i');
+    const std::vector<std::string> loops = Chain('i');
     if (loops.empty()) return;
+    std::string inner = FuseInner(loops);
+    if (inner == loops.back() && loops.size() > 1) {
+      // Buffers are dense: seen as one dimension, elementwise work is one loop.
+      const Kernel before = kernel_;
+      if (TryVerified({PrimitiveKind::kFlatten, {}, 0, ""})) inner = FuseInner(loops);
+      if (inner == loops.back() || !Verify(Simplify(kernel_)).ok()) {
+        kernel_ = before;
+        list_.clear();
+        inner = loops.back();
+      }
+    }
+    VectorLoop(inner);
+  }
+
+  // The innermost loop after all contiguous neighbours joined it.
+  std::string FuseInner(const std::vector<std::string>& loops) {
     std::string inner = loops.back();
     int fused = 0;
     for (size_t i = loops.size() - 1; i-- > 0;) {
@@ -204,7 +220,7 @@ class Scheduler {
       inner = name;
       ++fused;
     }
-    VectorLoop(inner);
+    return inner;
   }
 
   // inner -> io { iu unroll { iv vector } }

@@ -281,10 +281,10 @@ TEST(LoopsPrimitives, StageGuardsWhatStandsOutside) {
 TEST(LoopsPrimitives, TextRoundTrip) {
   const char* text =
       "tile i1 16 i1o i1i; reorder a b; fuse a b f; unroll u; vectorise i1i; parallel i0; bind x "
-      "thread; distribute d; privatise k 8 ko l; stage a k shared";
+      "thread; distribute d; privatise k 8 ko l; stage a k shared; flatten";
   const auto list = ParsePrimitives(text);
   ASSERT_TRUE(list.ok());
-  EXPECT_EQ(list->size(), 10U);
+  EXPECT_EQ(list->size(), 11U);
   EXPECT_EQ(PrintPrimitives(*list), text);
 }
 
@@ -359,7 +359,7 @@ Primitive RandomPrimitive(const Kernel& kernel, std::mt19937& random, int step) 
   const std::vector<std::string> names = LoopNames(kernel.body, kernel);
   const auto pick = [&] { return names[random() % names.size()]; };
   const std::string fresh = "x" + std::to_string(step);
-  switch (random() % 8) {
+  switch (random() % 9) {
     case 0:
     case 1:
       return {PrimitiveKind::kTile,
@@ -371,6 +371,7 @@ Primitive RandomPrimitive(const Kernel& kernel, std::mt19937& random, int step) 
     case 4: return {PrimitiveKind::kDistribute, {pick()}, 0, ""};
     case 5: return {PrimitiveKind::kVectorise, {pick()}, 0, ""};
     case 6: return {PrimitiveKind::kUnroll, {pick()}, 0, ""};
+    case 7: return {PrimitiveKind::kFlatten, {}, 0, ""};
     default: return {PrimitiveKind::kParallel, {pick()}, 0, ""};
   }
 }

@@ -49,6 +49,26 @@ constexpr const char* kRowSum = R"(kernel @row_sum class=reduce
 }
 )";
 
+// As the lowering writes it: every value behind a let.
+constexpr const char* kRowSumLets = R"(kernel @row_sum class=reduce
+  operand %a: f32[12,100]
+  result %r: f32[12]
+{
+  for i0 in 12 {
+    alloc %acc: f32[] register
+    %acc[] = 0:f32
+    for k0 in 100 reduces {
+      let a: f32 = %acc[]
+      let x: f32 = %a[i0, k0]
+      let s: f32 = a + x
+      %acc[] = s
+    }
+    let r: f32 = %acc[]
+    %r[i0] = r
+  }
+}
+)";
+
 constexpr const char* kColumnSum = R"(kernel @column_sum class=reduce
   operand %a: f32[30,77]
   result %r: f32[77]
@@ -117,12 +137,15 @@ std::string ListFor(const char* text, const char* line) {
 
 TEST(LoopsSchedule, Lists) {
   EXPECT_EQ(ListFor(kElementwise, "loop unroll=2"),
-            "tile i1 16 i1o i1b; tile i1b 8 i1u i1v; vectorise i1v; unroll i1u");
+            "flatten; fuse i0 i1 f0; tile f0 16 f0o f0b; tile f0b 8 f0u f0v; vectorise f0v; unroll "
+            "f0u");
   EXPECT_EQ(ListFor(kFlat, "loop unroll=1 vector_bytes=16"),
             "fuse i0 i1 f0; tile f0 4 f0o f0v; vectorise f0v");
   EXPECT_EQ(ListFor(kRowSum, "reduce reduce_lanes=2"),
             "privatise k0 16 k0o k0l; vectorise k0lc; tile k0l 8 k0lu k0lv; vectorise k0lv; "
             "unroll k0lu");
+  EXPECT_EQ(ListFor(kRowSumLets, "reduce reduce_lanes=2"),
+            ListFor(kRowSum, "reduce reduce_lanes=2"));
   EXPECT_EQ(ListFor(kColumnSum, "reduce"),
             "tile i0 32 i0o i0t; distribute i0t; tile i0t 8 i0u i0v; vectorise i0v; unroll i0u");
   EXPECT_EQ(ListFor(kDot, "contraction tile_m=4 tile_n=2"),
@@ -176,8 +199,8 @@ TEST_P(LoopsScheduleAll, EveryScheduleKeepsTheResults) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, LoopsScheduleAll,
-                         testing::Values(kElementwise, kFlat, kRowSum, kColumnSum, kDot, kNorm,
-                                         kScatter));
+                         testing::Values(kElementwise, kFlat, kRowSum, kRowSumLets, kColumnSum,
+                                         kDot, kNorm, kScatter));
 
 }  // namespace
 }  // namespace fusemark::loops
