@@ -43,12 +43,12 @@ void ConvertFrom(DType to, const From* a, int64_t n, void* out) {
       return each(static_cast<Complex*>(out),
                   [](From x) { return Complex(static_cast<double>(x)); });
     case Kind::kInt:
-      return each(static_cast<int64_t*>(out), [to](From x) {
+      return each(static_cast<int64_t*>(out), [=](From x) {
         if constexpr (is_float) return Saturate<int64_t>(x, to);
         return static_cast<int64_t>(x);
       });
     case Kind::kUint:
-      return each(static_cast<uint64_t*>(out), [to](From x) {
+      return each(static_cast<uint64_t*>(out), [=](From x) {
         if constexpr (is_float) return Saturate<uint64_t>(x, to);
         return static_cast<uint64_t>(x);
       });
