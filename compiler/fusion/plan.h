@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "compiler/ir/module.h"
-#include "compiler/loops/schedule.h"
+#include "compiler/loops/kernel.h"
 #include "compiler/support/result.h"
 
 namespace fusemark {
@@ -25,7 +25,6 @@ struct KernelPlan {
       roots;  // in increasing order; all have the same iteration space when more than one
   std::vector<InstrId> members;  // inlined instructions, increasing, roots excluded
   loops::KernelClass klass = loops::KernelClass::kLoop;
-  loops::Schedule schedule;
   bool operator==(const KernelPlan&) const = default;
 };
 

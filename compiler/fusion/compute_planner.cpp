@@ -1,0 +1,351 @@
+#include "compiler/fusion/compute_planner.h"
+
+#include <algorithm>
+#include <map>
+#include <queue>
+
+#include "compiler/fusion/cost.h"
+
+namespace fusemark {
+namespace {
+
+// Recomputing up to this many cheap operations costs less than writing and reading the value.
+constexpr double kFreeFlops = 4;
+// Kernels a value may be recomputed in.
+constexpr size_t kMaxKernels = 4;
+// Instructions one kernel may hold: compile time grows faster than the gain.
+constexpr size_t kMaxMembers = 400;
+
+bool IsLeaf(const Instr& instr) {
+  return IsStructural(instr.op) || instr.op == Op::kIota;
+}
+
+}  // namespace
+
+ComputePlanner::ComputePlanner(const Module& module, ComputationId id, const PlanChoices& choices)
+    : module_(module),
+      id_(id),
+      computation_(module[id]),
+      choices_(choices),
+      users_(Users(computation_)),
+      live_(Live(computation_)) {}
+
+Result<ComputationPlan> ComputePlanner::Run() {
+  while (true) {
+    const size_t count = computation_.instrs.size();
+    placement_.assign(count, Placement::kStructural);
+    group_.assign(count, kNoGroup);
+    where_.assign(count, {});
+    cost_.assign(count, 0);
+    copies_.assign(count, 1);
+    FindRowGroups();
+    PlaceAll();
+    const size_t dissolved = dissolved_.size();
+    auto plan = Assemble();
+    if (!plan.ok() || dissolved_.size() == dissolved) return plan;
+  }
+}
+
+bool ComputePlanner::HasChoice(uint32_t index) const {
+  return choices_.contains({id_.index, index});
+}
+
+bool ComputePlanner::Choice(uint32_t index, bool otherwise) const {
+  const auto it = choices_.find({id_.index, index});
+  return it == choices_.end() ? otherwise : it->second;
+}
+
+// ---- row groups
+
+bool ComputePlanner::JoinsRow(uint32_t index, const Shape& full, const Dims& reduced,
+                              const std::vector<bool>& inside) const {
+  const Instr& instr = At(index);
+  if (!instr.shape.is_array()) return false;
+  Dims kept;
+  for (int64_t dim = 0; dim < full.rank(); ++dim) {
+    if (std::find(reduced.begin(), reduced.end(), dim) == reduced.end()) kept.push_back(dim);
+  }
+  Dims kept_dims;
+  for (const int64_t dim : kept) kept_dims.push_back(full.dims[static_cast<size_t>(dim)]);
+  if (instr.op == Op::kReduce) {
+    const Shape& operand = computation_[instr.operands[0]].shape;
+    Dims dims = instr.As<DimsAttrs>().dims;
+    std::sort(dims.begin(), dims.end());
+    return operand.dims == full.dims && dims == reduced;
+  }
+  if (IsElementwise(instr.op)) {
+    return instr.shape.dims == full.dims || instr.shape.dims == kept_dims;
+  }
+  if (instr.op == Op::kBroadcast && inside[instr.operands[0].index]) {
+    return instr.shape.dims == full.dims && instr.As<DimsAttrs>().dims == kept &&
+           computation_[instr.operands[0]].shape.dims == kept_dims;
+  }
+  return false;
+}
+
+std::vector<uint32_t> ComputePlanner::GrowRowGroup(uint32_t reduce) const {
+  const Shape& full = computation_[At(reduce).operands[0]].shape;
+  Dims reduced = At(reduce).As<DimsAttrs>().dims;
+  std::sort(reduced.begin(), reduced.end());
+  const size_t count = computation_.instrs.size();
+  std::vector<bool> inside(count, false), depends(count, false);
+  inside[reduce] = depends[reduce] = true;
+  std::vector<uint32_t> group{reduce};
+  for (uint32_t i = reduce + 1; i < count && group.size() < kMaxMembers / 2; ++i) {
+    if (!live_[i]) continue;
+    bool outside_dependence = false, joins = false;
+    for (const InstrId operand : At(i).operands) {
+      depends[i] = depends[i] || depends[operand.index];
+      joins = joins || inside[operand.index];
+      outside_dependence = outside_dependence || (depends[operand.index] && !inside[operand.index]);
+    }
+    // A second reduce of the same row joins even if it only shares what it reads.
+    if (!joins || outside_dependence || group_[i] != kNoGroup) continue;
+    if (!JoinsRow(i, full, reduced, inside)) continue;
+    inside[i] = true;
+    group.push_back(i);
+  }
+  return group;
+}
+
+void ComputePlanner::FindRowGroups() {
+  for (uint32_t i = 0; i < computation_.instrs.size(); ++i) {
+    const Instr& instr = At(i);
+    if (!live_[i] || instr.op != Op::kReduce || instr.shape.is_tuple) continue;
+    if (group_[i] != kNoGroup || dissolved_.contains(i) || Choice(i, false)) continue;
+    const Shape& operand = computation_[instr.operands[0]].shape;
+    // Rows only: the reduced dims are the minor ones.
+    for (const int64_t dim : instr.As<DimsAttrs>().dims) {
+      if (dim < operand.rank() - static_cast<int64_t>(instr.As<DimsAttrs>().dims.size())) {
+        goto next;
+      }
+    }
+    if (const auto group = GrowRowGroup(i); group.size() > 1) {
+      for (const uint32_t member : group) group_[member] = i;
+    }
+  next:;
+  }
+}
+
+// ---- placement
+
+bool ComputePlanner::CanInline(const Instr& instr) const {
+  if (!instr.shape.is_array()) return false;
+  return IsElementwise(instr.op) || ClassOf(instr.op) == OpClass::Index;
+}
+
+bool ComputePlanner::TakesInline(const Instr& user, size_t position, const Instr& operand) const {
+  switch (user.op) {
+    case Op::kDot:
+    case Op::kConvolution: return false;  // a library kernel reads memory
+    case Op::kDynamicUpdateSlice:
+    case Op::kScatter: return position != 0;  // updated in place
+    case Op::kSort:
+    case Op::kTopK: return false;
+    case Op::kGather: return position != 0 || operand.op == Op::kReshape;
+    case Op::kSelectAndScatter: return false;
+    case Op::kReduceWindow: return FlopsPerElement(operand) <= 1;
+    default: return true;
+  }
+}
+
+bool ComputePlanner::MustMaterialise(uint32_t index, Placement* why) const {
+  *why = Placement::kOutput;
+  if (computation_.root.index == index) return true;
+  for (const InstrId user : users_[index]) {
+    if (!live_[user.index]) continue;
+    const Instr& reader = computation_[user];
+    if (IsStructural(reader.op)) return true;
+    for (size_t position = 0; position < reader.operands.size(); ++position) {
+      if (reader.operands[position].index != index) continue;
+      if (TakesInline(reader, position, At(index))) continue;
+      *why = Placement::kLibrary;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool ComputePlanner::ShouldMaterialise(uint32_t index, Placement* why) const {
+  const Instr& instr = At(index);
+  std::set<uint32_t> kernels;
+  double copies = 0, widest = 0;
+  for (const InstrId user : users_[index]) {
+    if (!live_[user.index]) continue;
+    kernels.insert(where_[user.index].begin(), where_[user.index].end());
+    const Instr& reader = computation_[user];
+    const double times = copies_[user.index];
+    // Elementwise readers at the same index share one computation; others see it at their own
+    // index.
+    if (IsElementwise(reader.op) || reader.op == Op::kReduce) {
+      widest = std::max(widest, times);
+    } else {
+      const double grow =
+          reader.op == Op::kBroadcast || reader.op == Op::kReduceWindow || reader.op == Op::kGather
+              ? static_cast<double>(ElementCount(reader.shape)) /
+                    std::max<double>(1, static_cast<double>(ElementCount(instr.shape)))
+              : 1;
+      copies += times * std::max(1.0, grow);
+    }
+  }
+  copies += widest;
+  const double cost = cost_[index];
+  const bool source_is_memory =
+      std::all_of(instr.operands.begin(), instr.operands.end(),
+                  [&](InstrId operand) { return IsLeaf(computation_[operand]); });
+  const bool free = (cost == 0 && source_is_memory) || ElementCount(instr.shape) == 1;
+  if (kernels.size() > 1 && !free) {
+    *why = Placement::kShared;
+    if (cost > kFreeFlops || kernels.size() > kMaxKernels) return true;
+  }
+  if (copies > 1.5 && cost > 0) {
+    *why = Placement::kRecompute;
+    if (cost * copies > kFreeFlops * 4) return true;
+  }
+  return false;
+}
+
+void ComputePlanner::Materialise(uint32_t index, Placement why) {
+  placement_[index] = why;
+  where_[index] = {group_[index] != kNoGroup ? group_[index] : index};
+  copies_[index] = 1;
+}
+
+void ComputePlanner::Place(uint32_t index) {
+  const Instr& instr = At(index);
+  if (IsStructural(instr.op)) return;
+  Placement why = Placement::kAnchor;
+  if (group_[index] != kNoGroup) {
+    // Members of a row kernel are computed there; those read elsewhere become its results.
+    placement_[index] = Placement::kInRow;
+    where_[index] = {group_[index]};
+    return;
+  }
+  if (!CanInline(instr) || MustMaterialise(index, &why)) return Materialise(index, why);
+  const bool profit = ShouldMaterialise(index, &why);
+  if (Choice(index, profit)) return Materialise(index, HasChoice(index) ? Placement::kChosen : why);
+  placement_[index] = HasChoice(index) ? Placement::kChosen : Placement::kInlined;
+  std::set<uint32_t> kernels;
+  double widest = 1;
+  for (const InstrId user : users_[index]) {
+    if (!live_[user.index]) continue;
+    kernels.insert(where_[user.index].begin(), where_[user.index].end());
+    widest = std::max(widest, copies_[user.index]);
+  }
+  where_[index].assign(kernels.begin(), kernels.end());
+  copies_[index] = widest;
+}
+
+void ComputePlanner::PlaceAll() {
+  // Cost forward: what one element costs if everything it needs is recomputed down to memory or
+  // anchors.
+  for (uint32_t i = 0; i < computation_.instrs.size(); ++i) {
+    const Instr& instr = At(i);
+    if (!CanInline(instr)) continue;
+    cost_[i] = FlopsPerElement(instr);
+    for (const InstrId operand : instr.operands) cost_[i] += cost_[operand.index];
+    cost_[i] = std::min(cost_[i], 1e6);
+  }
+  for (size_t i = computation_.instrs.size(); i-- > 0;) {
+    if (live_[i]) Place(static_cast<uint32_t>(i));
+  }
+}
+
+// ---- kernels
+
+Result<ComputationPlan> ComputePlanner::Assemble() {
+  std::map<uint32_t, KernelPlan> by_name;
+  for (uint32_t i = 0; i < computation_.instrs.size(); ++i) {
+    if (!live_[i] || placement_[i] == Placement::kStructural) continue;
+    const bool row = placement_[i] == Placement::kInRow;
+    const bool root =
+        row ? std::any_of(users_[i].begin(), users_[i].end(),
+                          [&](InstrId user) {
+                            return live_[user.index] && group_[user.index] != group_[i];
+                          }) ||
+                  computation_.root.index == i
+            : where_[i].size() == 1 && where_[i][0] == i;
+    for (const uint32_t kernel : where_[i]) {
+      (root ? by_name[kernel].roots : by_name[kernel].members).push_back({i});
+    }
+  }
+  std::vector<KernelPlan> kernels;
+  for (auto& [name, kernel] : by_name) {
+    const bool row = group_[name] == name;
+    kernel.klass = row ? loops::KernelClass::kRow : loops::ClassOfInstr(module_, id_, {name});
+    kernels.push_back(std::move(kernel));
+  }
+  bool dissolved = false;
+  FM_RETURN_IF_ERROR(LowerGroups(kernels, &dissolved));
+  if (dissolved) return ComputationPlan{};
+  return ComputationPlan{InOrder(std::move(kernels))};
+}
+
+// Asks the lowering about every kernel that is more than one instruction.
+Result<void> ComputePlanner::LowerGroups(std::vector<KernelPlan>& kernels, bool* dissolved) {
+  for (const KernelPlan& kernel : kernels) {
+    const auto lowered = loops::Lower(
+        {&module_, id_, kernel.roots, kernel.members, kernel.klass, loops::Rounding::kAtStores});
+    const bool row = kernel.klass == loops::KernelClass::kRow;
+    if (lowered.ok() && (!row || kernel.members.size() + kernel.roots.size() <= kMaxMembers)) {
+      continue;
+    }
+    if (!row) return lowered.error();
+    dissolved_.insert(group_[kernel.roots[0].index]);
+    *dissolved = true;
+  }
+  return Ok();
+}
+
+std::vector<KernelPlan> ComputePlanner::InOrder(std::vector<KernelPlan> kernels) const {
+  std::vector<uint32_t> producer(computation_.instrs.size(), UINT32_MAX);
+  for (uint32_t k = 0; k < kernels.size(); ++k) {
+    for (const InstrId root : kernels[k].roots) producer[root.index] = k;
+  }
+  // Structural values (tuples, loops) stand between kernels: what they read flows through them.
+  std::vector<std::vector<uint32_t>> needs(computation_.instrs.size());
+  std::vector<std::set<uint32_t>> before(kernels.size());
+  for (uint32_t i = 0; i < computation_.instrs.size(); ++i) {
+    if (!IsStructural(At(i).op)) continue;
+    std::set<uint32_t> all;
+    for (const InstrId operand : At(i).operands) {
+      if (producer[operand.index] != UINT32_MAX) all.insert(producer[operand.index]);
+      all.insert(needs[operand.index].begin(), needs[operand.index].end());
+    }
+    if (At(i).op != Op::kParameter) needs[i].assign(all.begin(), all.end());
+  }
+  for (uint32_t k = 0; k < kernels.size(); ++k) {
+    const auto read = [&](InstrId instr) {
+      for (const InstrId operand : computation_[instr].operands) {
+        const uint32_t from = producer[operand.index];
+        if (from != UINT32_MAX && from != k) before[k].insert(from);
+        for (const uint32_t need : needs[operand.index]) {
+          if (need != k) before[k].insert(need);
+        }
+      }
+    };
+    for (const InstrId member : kernels[k].members) read(member);
+    for (const InstrId root : kernels[k].roots) read(root);
+  }
+  std::vector<std::vector<uint32_t>> after(kernels.size());
+  std::vector<size_t> waiting(kernels.size());
+  std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ready;
+  for (uint32_t k = 0; k < kernels.size(); ++k) {
+    waiting[k] = before[k].size();
+    for (const uint32_t b : before[k]) after[b].push_back(k);
+    if (waiting[k] == 0) ready.push(k);
+  }
+  std::vector<KernelPlan> ordered;
+  while (!ready.empty()) {
+    const uint32_t k = ready.top();
+    ready.pop();
+    ordered.push_back(std::move(kernels[k]));
+    for (const uint32_t next : after[k]) {
+      if (--waiting[next] == 0) ready.push(next);
+    }
+  }
+  FM_CHECK(ordered.size() == kernels.size(), "the kernels of a plan wait for each other");
+  return ordered;
+}
+
+}  // namespace fusemark

@@ -1,0 +1,62 @@
+// Plans one computation (internal to fusion/). Three steps: find row groups (reductions and the
+// elementwise work around them over one row), place every instruction in reverse order (which
+// kernels would compute it, how often, at what cost), and assemble kernels in an executable order.
+// A row group that the lowering refuses is dissolved and the computation planned again.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "compiler/fusion/planner.h"
+#include "compiler/ir/users.h"
+
+namespace fusemark {
+
+class ComputePlanner {
+ public:
+  ComputePlanner(const Module& module, ComputationId id, const PlanChoices& choices);
+
+  Result<ComputationPlan> Run();
+  const std::vector<Placement>& placement() const { return placement_; }
+
+ private:
+  static constexpr uint32_t kNoGroup = UINT32_MAX;
+
+  // Steps.
+  void FindRowGroups();
+  std::vector<uint32_t> GrowRowGroup(uint32_t reduce) const;
+  bool JoinsRow(uint32_t index, const Shape& full, const Dims& reduced,
+                const std::vector<bool>& inside) const;
+  void PlaceAll();
+  void Place(uint32_t index);
+  Result<ComputationPlan> Assemble();
+  Result<void> LowerGroups(std::vector<KernelPlan>& kernels, bool* dissolved);
+  std::vector<KernelPlan> InOrder(std::vector<KernelPlan> kernels) const;
+
+  // Questions.
+  const Instr& At(uint32_t index) const { return computation_.instrs[index]; }
+  bool Choice(uint32_t index, bool otherwise) const;
+  bool HasChoice(uint32_t index) const;
+  bool CanInline(const Instr& instr) const;
+  // May the value of `operand_position` be computed inside the kernel that computes `user`?
+  bool TakesInline(const Instr& user, size_t operand_position, const Instr& operand) const;
+  bool MustMaterialise(uint32_t index, Placement* why) const;
+  bool ShouldMaterialise(uint32_t index, Placement* why) const;
+  void Materialise(uint32_t index, Placement why);
+
+  const Module& module_;
+  ComputationId id_;
+  const Computation& computation_;
+  const PlanChoices& choices_;
+  std::vector<std::vector<InstrId>> users_;
+  std::vector<bool> live_;
+  std::vector<Placement> placement_;
+  std::vector<uint32_t> group_;               // row group, named by its first reduce
+  std::set<uint32_t> dissolved_;              // first reduces of groups that were refused
+  std::vector<std::vector<uint32_t>> where_;  // kernels (root index or group) that compute it
+  std::vector<double> cost_;                  // flops to compute one element where it is inlined
+  std::vector<double> copies_;                // times one element is computed per kernel element
+};
+
+}  // namespace fusemark
