@@ -1,6 +1,7 @@
 // fusemark: arguments in, exit code out. What a subcommand does is in commands/NAME.cpp.
 #include <cstdio>
 #include <exception>
+#include <string>
 
 #include "harness/commands/commands.h"
 #include "harness/interrupt.h"
@@ -29,6 +30,20 @@ int UsageError(const CLI::App& app, const CLI::ParseError& error) {
   return static_cast<int>(ExitCode::kUsage);
 }
 
+// CLI11 would only say that a subcommand is missing.
+bool NamesUnknownCommand(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-' || app.get_subcommand_no_throw(argv[1]) != nullptr) {
+    return false;
+  }
+  std::string known;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  std::fprintf(stderr, "fusemark: unknown subcommand '%s': expected one of %s\n", argv[1],
+               known.c_str());
+  return true;
+}
+
 int Run(int argc, char** argv) {
   CLI::App app("Benchmarks and autotunes HLO graphs: operator by operator, compiled, tuned.",
                "fusemark");
@@ -37,9 +52,11 @@ int Run(int argc, char** argv) {
   SelectedCommand selected;
   AddRunCommand(app, selected);
   AddCheckCommand(app, selected);
+  AddOptCommand(app, selected);
   AddDbCommand(app, selected);
   AddListCommand(app, selected);
   AddVersionCommand(app, selected);
+  if (NamesUnknownCommand(app, argc, argv)) return static_cast<int>(ExitCode::kUsage);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
