@@ -1,8 +1,9 @@
-// fusemark opt: graph passes on an HLO file, for people and tests. The module as HLO text, or the
-// code of its instructions: one kernel each, as the engine off runs them, scheduled for this host.
+// fusemark opt: graph passes on an HLO file, for people and tests. Prints the module as HLO text,
+// or the kernels of its default plan, scheduled for this host.
 #include <fmt/format.h>
 
 #include "compiler/codegen/target.h"
+#include "compiler/fusion/planner.h"
 #include "compiler/jit/jit.h"
 #include "compiler/loops/lower.h"
 #include "compiler/loops/print.h"
@@ -24,52 +25,46 @@ struct OptArguments {
   bool time_passes = false;
 };
 
-// Structural instructions have no code of their own.
-bool HasKernel(const Instr& instr) {
-  const OpClass klass = ClassOf(instr.op);
-  return klass != OpClass::Tuple && klass != OpClass::Control;
-}
-
-Result<std::string> EmitKernel(const loops::Kernel& kernel, const std::string& emit,
-                               const loops::Target& target) {
-  FM_TRY(const loops::Kernel scheduled, loops::ApplySchedule(kernel, loops::Schedule{}, target));
-  FM_RETURN_IF_ERROR(loops::Verify(scheduled));
-  if (emit == "loops") return loops::Print(scheduled);
-  return Jit::EmitText(scheduled, target, emit == "llvm" ? Jit::Emit::kLlvm : Jit::Emit::kAssembly);
-}
-
-// The kernels of all computations that run as a whole, each behind the instruction it computes. An
-// instruction without a lowering gets its reason instead.
-std::string EmitKernels(const Module& module, const std::string& emit) {
-  const loops::Target target = HostTarget();
+// One kernel of the plan, behind the instructions it computes as comments.
+Result<std::string> EmitKernel(const Module& module, ComputationId computation,
+                               const KernelPlan& plan, const loops::Target& target,
+                               const std::string& emit) {
   const std::string_view comment = emit == "llvm" ? ";" : emit == "asm" ? "#" : "//";
-  // Regions of reductions and the like are part of their callers' kernels.
-  std::vector<bool> runs(module.computations.size(), false);
-  runs[module.entry.index] = true;
-  for (size_t c = module.computations.size(); c-- > 0;) {
-    if (!runs[c]) continue;
-    for (const Instr& instr : module.computations[c].instrs) {
-      if (ClassOf(instr.op) != OpClass::Control || instr.op == Op::kMap) continue;
-      for (ComputationId callee : instr.called) runs[callee.index] = true;
-    }
-  }
   std::string text;
-  for (uint32_t c = 0; c < module.computations.size(); ++c) {
-    const Computation& computation = module.computations[c];
-    for (uint32_t i = 0; i < computation.instrs.size() && runs[c]; ++i) {
-      if (!HasKernel(computation.instrs[i])) continue;
-      text += fmt::format("{} {}: {}\n", comment, computation.name,
-                          PrintInstr(module, computation, {i}));
-      loops::LowerRequest request;
-      request.module = &module;
-      request.computation = {c};
-      request.roots = {{i}};
-      request.klass = loops::ClassOfInstr(module, {c}, {i});
-      const auto lowered = loops::Lower(request);
-      const Result<std::string> kernel =
-          lowered.ok() ? EmitKernel(lowered->kernel, emit, target) : lowered.error();
-      text += kernel.ok() ? *kernel : fmt::format("{} {}", comment, kernel.error().message);
-      text += '\n';
+  const auto describe = [&](std::string_view role, InstrId id) {
+    text += fmt::format("{} {} {}: {}\n", comment, role, module[computation].name,
+                        PrintInstr(module, module[computation], id));
+  };
+  for (InstrId member : plan.members) describe("inlined", member);
+  for (InstrId root : plan.roots) describe("result", root);
+
+  loops::LowerRequest request;
+  request.module = &module;
+  request.computation = computation;
+  request.roots = plan.roots;
+  request.members = plan.members;
+  request.klass = plan.klass;
+  request.rounding = loops::Rounding::kAtStores;
+  FM_TRY(const loops::Lowered lowered, loops::Lower(request));
+  FM_TRY(const loops::Kernel scheduled,
+         loops::ApplySchedule(lowered.kernel, loops::Schedule{}, target));
+  FM_RETURN_IF_ERROR(loops::Verify(scheduled));
+  if (emit == "loops") return text + loops::Print(scheduled) + "\n";
+  FM_TRY(
+      const std::string code,
+      Jit::EmitText(scheduled, target, emit == "llvm" ? Jit::Emit::kLlvm : Jit::Emit::kAssembly));
+  return text + code + "\n";
+}
+
+// The kernels of the default plan, in the order they run.
+Result<std::string> EmitKernels(const Module& module, const std::string& emit) {
+  const loops::Target target = HostTarget();
+  FM_TRY(const PlannedModule planned, MakePlan(module));
+  std::string text;
+  for (uint32_t c = 0; c < planned.plan.computations.size(); ++c) {
+    for (const KernelPlan& kernel : planned.plan.computations[c].kernels) {
+      FM_TRY(const std::string one, EmitKernel(module, {c}, kernel, target, emit));
+      text += one;
     }
   }
   return text;
@@ -113,9 +108,14 @@ Outcome Execute(const OptArguments& arguments) {
     return outcome;
   }
   if (arguments.time_passes) fmt::print(stderr, "{}", TimesText(*reports));
-  const Result<void> written =
-      WriteOutput(arguments.output, arguments.emit == "hlo" ? PrintModule(*module)
-                                                            : EmitKernels(*module, arguments.emit));
+  const Result<std::string> text = arguments.emit == "hlo"
+                                       ? Result<std::string>(PrintModule(*module))
+                                       : EmitKernels(*module, arguments.emit);
+  if (!text.ok()) {
+    outcome.Add(ExitCode::kFailed, text.error().message);
+    return outcome;
+  }
+  const Result<void> written = WriteOutput(arguments.output, *text);
   if (!written.ok()) outcome.Add(ExitCode::kFailed, written.error().message);
   return outcome;
 }
@@ -140,7 +140,7 @@ void AddOptCommand(CLI::App& app, SelectedCommand& selected) {
   command->add_flag("--time-passes", arguments->time_passes, "time per pass to stderr");
   command
       ->add_option("--emit", arguments->emit,
-                   "hlo: the module; loops, llvm, asm: one kernel per instruction")
+                   "hlo: the module; loops, llvm, asm: the kernels of its default plan")
       ->check(CLI::IsMember({"hlo", "loops", "llvm", "asm"}))
       ->capture_default_str();
   command->add_option("-o,--output", arguments->output, "file instead of stdout");
