@@ -1,0 +1,92 @@
+#include "compiler/explain.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/fusion/cost.h"
+#include "compiler/loops/knobs.h"
+#include "compiler/loops/print.h"
+#include "compiler/program/library_call.h"
+#include "compiler/program/on.h"
+
+namespace fusemark {
+namespace {
+
+std::string OpcodeCounts(const Computation& computation, const std::vector<InstrId>& inside) {
+  std::map<std::string_view, int> counts;
+  for (const InstrId id : inside) ++counts[OpName(computation[id].op)];
+  std::vector<std::pair<std::string_view, int>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (const auto& [name, count] : sorted) {
+    if (!text.empty()) text += ", ";
+    text += name;
+    if (count > 1) text += " " + std::to_string(count);
+  }
+  return text;
+}
+
+Result<ExplainedKernel> ExplainKernel(const OnProblem& problem, ComputationId id,
+                                      const KernelPlan& plan, const Config& config) {
+  const Computation& computation = problem.module[id];
+  FM_TRY(const loops::Lowered lowered, loops::Lower({&problem.module, id, plan.roots, plan.members,
+                                                     plan.klass, loops::Rounding::kAtStores}));
+  ExplainedKernel kernel;
+  const InstrId last = plan.roots.back();
+  kernel.computation = computation.name;
+  kernel.name = computation[last].name;
+  kernel.shape = ToString(computation[last].shape);
+  kernel.klass = loops::KernelClassName(plan.klass);
+  std::vector<InstrId> inside = plan.members;
+  inside.insert(inside.end(), plan.roots.begin(), plan.roots.end());
+  kernel.members = OpcodeCounts(computation, inside);
+  kernel.instructions = static_cast<int64_t>(inside.size());
+  kernel.reason = PlacementText(problem.planned.placement[id.index][last.index]);
+  for (const InstrId instr : inside) {
+    kernel.flops += FlopsOf(problem.module, computation, computation[instr]);
+  }
+  for (const InstrId operand : lowered.operands) {
+    kernel.bytes_read += ByteSizeOf(computation[operand].shape);
+  }
+  for (const InstrId root : plan.roots) kernel.bytes_written += ByteSizeOf(computation[root].shape);
+  const auto schedule = config.schedules.find(loops::TaskId(lowered.kernel));
+  const loops::Schedule knobs =
+      schedule != config.schedules.end() ? schedule->second.schedule : loops::Schedule{};
+  kernel.schedule = loops::PrintSchedule(plan.klass, knobs);
+  const bool alone = plan.members.empty() && plan.roots.size() == 1;
+  if (alone && knobs.use_library && ClassOf(computation[last].op) == OpClass::Contract &&
+      MakeLibraryKernel(problem.module, id, last) != nullptr) {
+    kernel.klass = "library";
+  }
+  return kernel;
+}
+
+}  // namespace
+
+Result<Explanation> Explain(const Module& module, const CompileOptions& options) {
+  FM_TRY(OnProblem problem, PrepareOn(module, options));
+  Config config = problem.config;
+  if (!options.config_text.empty()) {
+    FM_TRY(config, ParseConfig(options.config_text));
+    FM_RETURN_IF_ERROR(CheckPlan(problem.module, config.plan));
+  }
+  Explanation explanation;
+  for (const Computation& computation : module.computations) {
+    explanation.instructions += static_cast<int64_t>(computation.instrs.size());
+  }
+  for (const ComputationId id : WholeComputations(problem.module)) {
+    const Computation& computation = problem.module[id];
+    explanation.instructions_after_passes += static_cast<int64_t>(computation.instrs.size());
+    for (const Instr& instr : computation.instrs) {
+      if (IsStructural(instr.op)) ++explanation.structural;
+    }
+    for (const KernelPlan& plan : config.plan.computations[id.index].kernels) {
+      FM_TRY(ExplainedKernel kernel, ExplainKernel(problem, id, plan, config));
+      explanation.kernels.push_back(std::move(kernel));
+    }
+  }
+  return explanation;
+}
+
+}  // namespace fusemark

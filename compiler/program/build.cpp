@@ -1,0 +1,377 @@
+#include "compiler/program/build.h"
+
+#include "compiler/fusion/planner.h"
+#include "compiler/ir/users.h"
+#include "compiler/loops/lower.h"
+#include "compiler/loops/print.h"
+#include "compiler/program/library_call.h"
+#include "compiler/program/slots.h"
+
+namespace fusemark {
+namespace {
+
+// Applies `fn(Place&)` to every place of a step.
+struct PlaceVisitor {
+  template <class Fn>
+  static void All(std::vector<Place>& places, const Fn& fn) {
+    for (Place& place : places) fn(place);
+  }
+  template <class Fn>
+  static void Visit(LaunchStep& step, const Fn& fn) {
+    All(step.operands, fn);
+    All(step.results, fn);
+    fn(step.scratch);
+  }
+  template <class Fn>
+  static void Visit(LibraryStep& step, const Fn& fn) {
+    for (Place* place : {&step.lhs, &step.rhs, &step.result, &step.scratch}) fn(*place);
+  }
+  template <class Fn>
+  static void Visit(CopyStep& step, const Fn& fn) {
+    fn(step.from);
+    fn(step.to);
+  }
+  template <class Fn>
+  static void Visit(WhileStep& step, const Fn& fn) {
+    All(step.initial, fn);
+    All(step.state, fn);
+    All(step.other, fn);
+    fn(step.flag);
+    fn(step.arena);
+  }
+  template <class Fn>
+  static void Visit(ConditionalStep& step, const Fn& fn) {
+    for (auto& arguments : step.arguments) All(arguments, fn);
+    All(step.results, fn);
+    fn(step.selector);
+    fn(step.arena);
+  }
+  template <class Fn>
+  static void Visit(CallStep& step, const Fn& fn) {
+    All(step.arguments, fn);
+    All(step.results, fn);
+    fn(step.arena);
+  }
+};
+
+// Output leaves of a loop body that are the parameter leaf of the same number.
+std::vector<bool> InvariantLeaves(const Module& module, const Computation& body) {
+  const Slots slots(module, body, {});
+  std::vector<bool> invariant;
+  for (int64_t leaf = 0; leaf < static_cast<int64_t>(slots.output_leaves().size()); ++leaf) {
+    const ValueLeaf definition = slots.Definition({body.root, leaf});
+    invariant.push_back(body[definition.instr].op == Op::kParameter && definition.leaf == leaf);
+  }
+  return invariant;
+}
+
+}  // namespace
+
+class ProgramBuilder::ComputationBuilder {
+ public:
+  ComputationBuilder(ProgramBuilder& owner, ComputationId id, std::vector<bool> invariant)
+      : owner_(owner),
+        id_(id),
+        computation_(owner.module_[id]),
+        slots_(owner.module_, computation_, invariant),
+        readers_(computation_.instrs.size(), 0),
+        program_(std::make_unique<Program>()) {}
+
+  Result<void> Build() {
+    CountReaders();
+    for (const KernelPlan& kernel : Plan().kernels) FM_RETURN_IF_ERROR(Kernel(kernel));
+    for (int64_t leaf = 0; leaf < static_cast<int64_t>(slots_.output_leaves().size()); ++leaf) {
+      Need({computation_.root, leaf});
+    }
+    for (const auto& [source, leaf] : slots_.MissingOutputs()) {
+      CopyStep copy{source, {Place::Base::kOutput, leaf}, 0};
+      copy.bytes = ByteSizeOf(slots_.output_leaves()[static_cast<size_t>(leaf)]);
+      Append(copy);
+    }
+    return Ok();
+  }
+
+  std::unique_ptr<Program> Finish() {
+    for (Step& step : program_->steps) {
+      if (auto* launch = std::get_if<LaunchStep>(&step)) {
+        slots_.Resize(launch->scratch, owner_.kernels_[launch->kernel].scratch_bytes);
+      }
+    }
+    // Callees precede callers: their arenas are known.
+    for (const auto& [place, callee] : callee_arenas_) {
+      slots_.Resize(place, callee->arena_bytes);
+    }
+    program_->arena_bytes = slots_.Assign();
+    for (Step& step : program_->steps) {
+      std::visit([&](auto& s) { PlaceVisitor::Visit(s, [&](Place& p) { p = slots_.Final(p); }); },
+                 step);
+    }
+    program_->constants = slots_.TakeConstants();
+    return std::move(program_);
+  }
+
+  Program* program() { return program_.get(); }
+
+ private:
+  const ComputationPlan& Plan() const { return owner_.config_.plan.computations[id_.index]; }
+  const Instr& At(InstrId id) const { return computation_[id]; }
+
+  // How many kernels and control instructions read each materialised value.
+  void CountReaders() {
+    for (const KernelPlan& kernel : Plan().kernels) {
+      std::vector<InstrId> inside = kernel.members;
+      inside.insert(inside.end(), kernel.roots.begin(), kernel.roots.end());
+      for (const InstrId instr : inside) {
+        for (const InstrId operand : At(instr).operands) ++readers_[operand.index];
+      }
+    }
+    for (const Instr& instr : computation_.instrs) {
+      if (!IsStructural(instr.op)) continue;
+      for (const InstrId operand : instr.operands) ++readers_[operand.index];
+    }
+  }
+
+  void Append(Step step) {
+    const auto number = static_cast<int64_t>(program_->steps.size());
+    std::visit([&](auto& s) { PlaceVisitor::Visit(s, [&](Place& p) { slots_.Touch(p, number); }); },
+               step);
+    program_->steps.push_back(std::move(step));
+  }
+
+  // Makes sure the leaf has been computed: control flow is emitted when its first reader comes.
+  void Need(ValueLeaf value) {
+    if (slots_.IsDefined(value)) return;
+    const InstrId definition = slots_.Definition(value).instr;
+    const Instr& instr = At(definition);
+    for (const InstrId operand : instr.operands) {
+      for (int64_t leaf = 0; leaf < LeafCount(At(operand).shape); ++leaf) Need({operand, leaf});
+    }
+    switch (instr.op) {
+      case Op::kWhile: return While(definition);
+      case Op::kConditional: return Conditional(definition);
+      case Op::kCall: return Call(definition);
+      case Op::kAfterAll: slots_.Define({definition, 0}, 0); return;
+      default: FM_CHECK(false, "`" + instr.name + "` is read before it is computed");
+    }
+  }
+
+  std::vector<Place> Leaves(InstrId id) {
+    std::vector<Place> places;
+    for (int64_t leaf = 0; leaf < LeafCount(At(id).shape); ++leaf) {
+      Need({id, leaf});
+      places.push_back(slots_.PlaceOf({id, leaf}));
+    }
+    return places;
+  }
+
+  std::vector<Place> DefineLeaves(InstrId id) {
+    std::vector<Shape> leaves;
+    FlattenLeaves(At(id).shape, leaves);
+    std::vector<Place> places;
+    for (size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+      places.push_back(slots_.Define({id, static_cast<int64_t>(leaf)}, ByteSizeOf(leaves[leaf])));
+    }
+    return places;
+  }
+
+  Place CalleeArena(const Program* callee, Place place) {
+    callee_arenas_.emplace_back(place, callee);
+    return place;
+  }
+
+  Program* Callee(ComputationId id) { return owner_.builders_[id.index]->program(); }
+
+  // ---- kernels
+
+  // May the update kernel write over operand `position`? Only if it is ours and nobody else reads
+  // it.
+  bool DiesHere(InstrId operand, InstrId result) {
+    const InstrId definition = slots_.Definition({operand, 0}).instr;
+    if (definition != operand || readers_[operand.index] != 1 || IsStructural(At(operand).op)) {
+      return false;
+    }
+    return slots_.PlaceOf({operand, 0}).base == Place::Base::kArena &&
+           !slots_.IsOutput({result, 0});
+  }
+
+  Result<void> Kernel(const KernelPlan& plan) {
+    loops::LowerRequest request{&owner_.module_, id_,        plan.roots,
+                                plan.members,    plan.klass, loops::Rounding::kAtStores};
+    FM_TRY(loops::Lowered lowered, loops::Lower(request));
+    const Hash128 id = loops::TaskId(lowered.kernel);
+    const auto entry = owner_.config_.schedules.find(id);
+    const loops::Schedule schedule =
+        entry != owner_.config_.schedules.end() ? entry->second.schedule : loops::Schedule{};
+    Task& task = owner_.set_.tasks[id];
+    task.id = id;
+    task.klass = plan.klass;
+    ++task.launches;
+    ++program_->launches;
+    const Op op = At(plan.roots[0]).op;
+    const bool contraction = ClassOf(op) == OpClass::Contract && plan.members.empty();
+    if (contraction && plan.roots.size() == 1) {
+      auto library = MakeLibraryKernel(owner_.module_, id_, plan.roots[0]);
+      task.library = library != nullptr;
+      if (library != nullptr && schedule.use_library) {
+        return LibraryCall(plan.roots[0], std::move(library));
+      }
+    }
+    if (plan.klass == loops::KernelClass::kUpdate && plan.roots.size() == 1) {
+      const int32_t in_place = lowered.kernel[lowered.kernel.results[0]].in_place_of;
+      if (in_place >= 0 &&
+          DiesHere(lowered.operands[static_cast<size_t>(in_place)], plan.roots[0])) {
+        request.in_place = true;
+        FM_TRY(loops::Lowered again, loops::Lower(request));
+        return Launch(plan, again, schedule, true);
+      }
+    }
+    return Launch(plan, lowered, schedule, false);
+  }
+
+  Result<void> Launch(const KernelPlan& plan, const loops::Lowered& lowered,
+                      const loops::Schedule& schedule, bool in_place) {
+    LaunchStep step;
+    FM_TRY(step.kernel, owner_.kernels_.Add(lowered.kernel, schedule));
+    for (const InstrId operand : lowered.operands) {
+      Need({operand, 0});
+      step.operands.push_back(slots_.PlaceOf({operand, 0}));
+    }
+    if (in_place) {
+      const int32_t operand = lowered.kernel[lowered.kernel.results[0]].in_place_of;
+      slots_.DefineAt({plan.roots[0], 0}, step.operands[static_cast<size_t>(operand)]);
+      step.results.push_back(step.operands[static_cast<size_t>(operand)]);
+    } else {
+      for (const InstrId root : plan.roots) {
+        const auto places = DefineLeaves(root);
+        step.results.insert(step.results.end(), places.begin(), places.end());
+      }
+    }
+    step.scratch = slots_.Temporary(0);
+    Append(std::move(step));
+    return Ok();
+  }
+
+  Result<void> LibraryCall(InstrId root, std::unique_ptr<LibraryKernel> kernel) {
+    LibraryStep step;
+    step.kernel = kernel.get();
+    step.lhs = Leaves(At(root).operands[0])[0];
+    step.rhs = Leaves(At(root).operands[1])[0];
+    step.result = DefineLeaves(root)[0];
+    step.scratch = slots_.Temporary(kernel->scratch_bytes());
+    owner_.set_.library.push_back(std::move(kernel));
+    Append(step);
+    return Ok();
+  }
+
+  // ---- control flow
+
+  void While(InstrId id) {
+    const Instr& instr = At(id);
+    WhileStep step;
+    step.condition = Callee(instr.called[0]);
+    step.body = Callee(instr.called[1]);
+    step.initial = Leaves(instr.operands[0]);
+    step.invariant = InvariantLeaves(owner_.module_, owner_.module_[instr.called[1]]);
+    std::vector<Shape> leaves;
+    FlattenLeaves(instr.shape, leaves);
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      const ValueLeaf value{id, static_cast<int64_t>(i)};
+      step.bytes.push_back(ByteSizeOf(leaves[i]));
+      if (step.invariant[i]) {
+        slots_.DefineAt(value, step.initial[i]);
+        step.state.push_back(step.initial[i]);
+        step.other.push_back(step.initial[i]);
+      } else {
+        step.state.push_back(slots_.Define(value, step.bytes[i]));
+        step.other.push_back(slots_.Temporary(step.bytes[i]));
+      }
+    }
+    step.flag = slots_.Temporary(1);
+    step.arena = slots_.Temporary(0);
+    CalleeArena(step.condition, step.arena);
+    CalleeArena(step.body, step.arena);
+    program_->launches += step.condition->launches + step.body->launches;
+    Append(std::move(step));
+  }
+
+  void Conditional(InstrId id) {
+    const Instr& instr = At(id);
+    ConditionalStep step;
+    step.selector = Leaves(instr.operands[0])[0];
+    step.selector_is_pred = At(instr.operands[0]).shape.dtype == DType::kPred;
+    step.arena = slots_.Temporary(0);
+    for (size_t branch = 0; branch < instr.called.size(); ++branch) {
+      step.branches.push_back(Callee(instr.called[branch]));
+      step.arguments.push_back(Leaves(instr.operands[branch + 1]));
+      CalleeArena(step.branches.back(), step.arena);
+      program_->launches += step.branches.back()->launches;
+    }
+    step.results = DefineLeaves(id);
+    Append(std::move(step));
+  }
+
+  void Call(InstrId id) {
+    const Instr& instr = At(id);
+    CallStep step;
+    step.callee = Callee(instr.called[0]);
+    for (const InstrId operand : instr.operands) {
+      const auto places = Leaves(operand);
+      step.arguments.insert(step.arguments.end(), places.begin(), places.end());
+    }
+    step.arena = CalleeArena(step.callee, slots_.Temporary(0));
+    program_->launches += step.callee->launches;
+    step.results = DefineLeaves(id);
+    Append(std::move(step));
+  }
+
+  ProgramBuilder& owner_;
+  ComputationId id_;
+  const Computation& computation_;
+  Slots slots_;
+  std::vector<int> readers_;
+  std::unique_ptr<Program> program_;
+  std::vector<std::pair<Place, const Program*>> callee_arenas_;
+};
+
+ProgramBuilder::ProgramBuilder(const Module& module, const Config& config, KernelSet& kernels)
+    : module_(module), config_(config), kernels_(kernels) {}
+
+ProgramBuilder::~ProgramBuilder() = default;
+
+Result<void> ProgramBuilder::Build() {
+  // A computation that is the body of one loop may be called elsewhere too; invariant leaves are
+  // then still written by nobody, so a body is only treated as such where every caller is a loop.
+  const size_t count = module_.computations.size();
+  std::vector<bool> is_body(count, false), is_other(count, false);
+  for (const ComputationId id : WholeComputations(module_)) {
+    for (const Instr& instr : module_[id].instrs) {
+      if (!IsStructural(instr.op)) continue;
+      for (size_t role = 0; role < instr.called.size(); ++role) {
+        const bool body = instr.op == Op::kWhile && role == 1;
+        (body ? is_body : is_other)[instr.called[role].index] = true;
+      }
+    }
+  }
+  builders_.resize(count);
+  for (const ComputationId id : WholeComputations(module_)) {
+    std::vector<bool> invariant;
+    if (is_body[id.index]) invariant = InvariantLeaves(module_, module_[id]);
+    if (is_body[id.index] && (is_other[id.index] || id == module_.entry)) {
+      return Unsupported("computation `" + module_[id].name +
+                         "` is a loop body and is called in another role too");
+    }
+    builders_[id.index] = std::make_unique<ComputationBuilder>(*this, id, std::move(invariant));
+    FM_RETURN_IF_ERROR(builders_[id.index]->Build());
+  }
+  return Ok();
+}
+
+ProgramSet ProgramBuilder::Finish() {
+  set_.programs.resize(builders_.size());
+  for (size_t i = 0; i < builders_.size(); ++i) {
+    if (builders_[i] != nullptr) set_.programs[i] = builders_[i]->Finish();
+  }
+  return std::move(set_);
+}
+
+}  // namespace fusemark

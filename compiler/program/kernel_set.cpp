@@ -1,0 +1,39 @@
+#include "compiler/program/kernel_set.h"
+
+#include "compiler/loops/knobs.h"
+#include "compiler/loops/print.h"
+#include "compiler/loops/schedule_cpu.h"
+#include "compiler/loops/verify.h"
+
+namespace fusemark {
+
+Result<std::unique_ptr<KernelSet>> KernelSet::Create(const loops::Target& target) {
+  FM_TRY(auto jit, Jit::Create(target));
+  return std::unique_ptr<KernelSet>(new KernelSet(target, std::move(jit)));
+}
+
+Result<int> KernelSet::Add(const loops::Kernel& unscheduled, const loops::Schedule& schedule) {
+  const auto key =
+      std::make_pair(loops::TaskId(unscheduled), loops::PrintSchedule(unscheduled.klass, schedule));
+  if (const auto it = ids_.find(key); it != ids_.end()) return it->second;
+  FM_TRY(loops::Kernel kernel, loops::ApplySchedule(unscheduled, schedule, target_));
+  if (const auto verified = loops::Verify(kernel); !verified.ok()) {
+    return Error{Code::kCompileFailed, "kernel `" + kernel.name + "`: " + verified.error().message +
+                                           "\n" + loops::Print(kernel)};
+  }
+  const int id = size();
+  ids_[key] = id;
+  scheduled_.push_back(std::move(kernel));
+  return id;
+}
+
+Result<void> KernelSet::Compile(int threads) {
+  std::vector<const loops::Kernel*> fresh;
+  for (size_t i = compiled_.size(); i < scheduled_.size(); ++i) fresh.push_back(&scheduled_[i]);
+  if (fresh.empty()) return Ok();
+  FM_TRY(std::vector<CompiledKernel> compiled, jit_->Compile(fresh, threads));
+  for (CompiledKernel& kernel : compiled) compiled_.push_back(std::move(kernel));
+  return Ok();
+}
+
+}  // namespace fusemark

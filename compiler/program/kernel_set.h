@@ -1,0 +1,43 @@
+// The compiled kernels of one executable: schedules, verifies and compiles loop nests, each
+// distinct (task, schedule) once. Shared by off and on.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/jit/jit.h"
+#include "compiler/loops/kernel.h"
+#include "compiler/loops/schedule.h"
+#include "compiler/support/hash.h"
+#include "compiler/support/result.h"
+
+namespace fusemark {
+
+class KernelSet {
+ public:
+  static Result<std::unique_ptr<KernelSet>> Create(const loops::Target& target);
+
+  // Schedules and verifies; returns a dense id. Equal tasks with equal schedules share one.
+  // kCompileFailed holds the verifier's message and the kernel's text.
+  Result<int> Add(const loops::Kernel& unscheduled, const loops::Schedule& schedule);
+
+  // Compiles what was added since the last call on up to `threads` threads.
+  Result<void> Compile(int threads);
+
+  const CompiledKernel& operator[](int id) const { return compiled_[static_cast<size_t>(id)]; }
+  int size() const { return static_cast<int>(scheduled_.size()); }
+
+ private:
+  KernelSet(const loops::Target& target, std::unique_ptr<Jit> jit)
+      : target_(target), jit_(std::move(jit)) {}
+
+  loops::Target target_;
+  std::unique_ptr<Jit> jit_;
+  std::map<std::pair<Hash128, std::string>, int> ids_;  // task and schedule text -> id
+  std::vector<loops::Kernel> scheduled_;
+  std::vector<CompiledKernel> compiled_;
+};
+
+}  // namespace fusemark

@@ -1,0 +1,83 @@
+// The host program of on mode: what runs between kernels. A computation becomes a list of steps
+// over places; a place is a base (a parameter, an output, the arena, a constant) plus an offset
+// fixed at compile time. Running it does no look-up by name, allocates nothing and copies loop
+// state never: `while` swaps two sets of pointers.
+//
+// Not here: how a module becomes a program (build.cpp) and the loop that runs it (run.cpp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "compiler/ir/literal.h"
+#include "compiler/program/abi.h"
+#include "compiler/runtime/library.h"
+
+namespace fusemark {
+
+struct Place {
+  enum class Base : uint8_t { kArena, kParam, kOutput, kConstant };
+  Base base = Base::kArena;
+  int64_t offset =
+      0;  // bytes into the arena; leaf number of a parameter or output; number of a constant
+  bool operator==(const Place&) const = default;
+};
+
+struct LaunchStep {
+  int kernel = 0;  // in the KernelSet
+  std::vector<Place> operands, results;
+  Place scratch;
+};
+
+struct LibraryStep {
+  LibraryKernel* kernel = nullptr;
+  Place lhs, rhs, result, scratch;
+};
+
+struct CopyStep {
+  Place from, to;
+  int64_t bytes = 0;
+};
+
+struct Program;
+
+// State leaf i lives at state[i] (set A); a leaf the body changes also has other[i] (set B) for the
+// next iteration. Invariant leaves stay where they came from. After the loop the values are at
+// result[i]: copied there only if the last iteration left them in the other set.
+struct WhileStep {
+  const Program* condition = nullptr;
+  const Program* body = nullptr;
+  std::vector<Place> initial, state, other;
+  std::vector<int64_t> bytes;
+  std::vector<bool> invariant;
+  Place flag;   // pred result of the condition
+  Place arena;  // of condition and body
+};
+
+struct ConditionalStep {
+  std::vector<const Program*> branches;
+  std::vector<std::vector<Place>> arguments;  // by branch
+  std::vector<Place> results;
+  Place selector;
+  bool selector_is_pred = false;
+  Place arena;
+};
+
+struct CallStep {
+  const Program* callee = nullptr;
+  std::vector<Place> arguments, results;
+  Place arena;
+};
+
+using Step = std::variant<LaunchStep, LibraryStep, CopyStep, WhileStep, ConditionalStep, CallStep>;
+
+struct Program {
+  std::vector<Step> steps;
+  std::vector<Literal> constants;
+  int64_t arena_bytes = 0;  // own slots plus those of callees
+  int64_t launches = 0;     // kernels and library calls of one pass, callees counted once
+};
+
+}  // namespace fusemark
