@@ -50,18 +50,21 @@ std::string StatusText(const ResultRow& row) {
   return row.status == RunStatus::kFailed ? "FAILED" : "interrupted";
 }
 
-// What the table has no room for, one line each, equal lines once.
+// What the table has no room for, one line each.
 std::string Footnotes(std::span<const ResultRow> rows) {
   std::string text;
+  bool short_runs = false;
   for (const ResultRow& row : rows) {
     const std::string where = row.workload + " / " + row.engine;
     if (row.error) text += where + ": " + row.error->message + "\n";
     if (!row.config_note.empty()) text += where + ": " + row.config_note + "\n";
     for (const std::string& message : row.numerics.messages) text += where + ": " + message + "\n";
     for (const std::string& notice : row.notices) text += where + ": " + notice + "\n";
-    if (row.latency.n > 0 && !row.latency.p99.value) {
-      text += where + ": p99 n/a: " + row.latency.p99.why_not + "\n";
-    }
+    short_runs = short_runs || (row.latency.n > 0 && !row.latency.p99.value);
+  }
+  if (short_runs) {
+    text += fmt::format("p99 n/a: below {} runs no 95 % interval of it exists; run longer\n",
+                        kMinSamplesForP99);
   }
   return text;
 }

@@ -246,6 +246,7 @@ void AddCheckCommand(CLI::App& app, SelectedCommand& selected) {
       ->capture_default_str();
   command->add_option("-o,--output", a.output, "Write the results here instead of to stdout");
   command->add_option("--seed", a.seed, "Seed of synthesised inputs; 0 is the documented rule")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->callback([&selected, arguments] {
     selected = [arguments] { return CheckCommand(*arguments).Execute(); };

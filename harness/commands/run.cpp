@@ -341,6 +341,7 @@ void AddRunCommand(CLI::App& app, SelectedCommand& selected) {
       ->capture_default_str();
   command->add_option("-o,--output", a.output, "Write the results here instead of to stdout");
   command->add_option("--seed", a.seed, "Seed of synthesised inputs; 0 is the documented rule")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->callback([&selected, arguments] {
     selected = [arguments] { return RunCommand(*arguments).Execute(); };

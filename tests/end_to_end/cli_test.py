@@ -1,0 +1,585 @@
+"""Drives the fusemark binary as a user does: exit codes, messages, files, database, signals.
+
+usage: cli_test.py BINARY [unittest arguments]; needs nothing but Python 3.
+"""
+import json
+import os
+import resource
+import signal
+import sqlite3
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import zipfile
+
+BINARY = None
+
+TINY = """HloModule tiny
+
+ENTRY main {
+  x = f32[16,16] parameter(0)
+  y = f32[16,16] parameter(1)
+  d = f32[16,16] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT s = f32[16,16] add(d, x)
+}
+"""
+
+# Fast enough for a test, long enough for one block of warm-up.
+QUICK = ["--iterations", "5", "--warmup", "2", "--threads", "1"]
+
+
+def npy(descr, shape, data):
+    header = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, tuple(shape))
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="fusemark_cli_")
+        self.dir = self.temporary.name
+        self.addCleanup(self.temporary.cleanup)
+        self.db = self.path("results.db")
+        self.tiny = self.write("tiny.hlo", TINY)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def write(self, name, content):
+        with open(self.path(name), "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+        return self.path(name)
+
+    def environment(self):
+        env = dict(os.environ, FUSEMARK_DB=self.db, HOME=self.dir)
+        env.pop("XDG_DATA_HOME", None)
+        return env
+
+    def run_tool(self, *arguments, **options):
+        return subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=300,
+                              env=options.pop("env", self.environment()), cwd=self.dir, **options)
+
+    def expect(self, code, message, *arguments, **options):
+        """Runs and checks the exit code and that the message for people names the problem."""
+        done = self.run_tool(*arguments, **options)
+        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
+        self.assertIn(message.lower(), done.stderr.lower())
+        return done
+
+    def document(self, *arguments, code=0):
+        done = self.run_tool(*arguments, "--format", "json")
+        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
+        document = json.loads(done.stdout)
+        self.assertEqual(document["exit_code"], code)
+        return document
+
+    def stored(self, sql):
+        connection = sqlite3.connect(self.db)
+        try:
+            return connection.execute(sql).fetchall()
+        finally:
+            connection.close()
+
+
+class Usage(CliTest):
+    def test_help_is_an_answer(self):
+        for arguments in (["--help"], ["run", "--help"], ["check", "-h"], ["db", "--help"]):
+            done = self.run_tool(*arguments)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("fusemark", done.stdout.lower())
+
+    def test_wrong_arguments(self):
+        cases = [
+            ([], "subcommand"),
+            (["frobnicate"], "frobnicate"),
+            (["run", "--frobnicate"], "--frobnicate"),
+            (["run", "--engine", "xla"], "unknown engine 'xla'"),
+            (["run", "--engine", "on,on"], "twice"),
+            (["run", "--duration", "3"], "with a unit"),
+            (["run", "--duration", "-3s"], "duration"),
+            (["run", "--iterations", "0"], "--iterations"),
+            (["run", "--iterations", "5", "--duration", "1s"], "--duration"),
+            (["run", "--warmup", "cold"], "warm-up"),
+            (["run", "--threads", "0"], "--threads"),
+            (["run", "--threads", "many"], "--threads"),
+            (["run", "--format", "xml"], "--format"),
+            (["run", "--seed", "-1"], "--seed"),
+            (["check"], "workload"),
+            (["check", self.tiny, "--engine", "reference"], "--golden"),
+            (["check", self.tiny, "--golden", "/nonexistent"], "does not exist"),
+            (["db"], "subcommand"),
+            (["db", "runs", "--limit", "0"], "--limit"),
+            (["version", "--format", "yaml"], "--format"),
+        ]
+        for arguments, message in cases:
+            with self.subTest(arguments=arguments):
+                done = self.expect(2, message, *arguments)
+                self.assertEqual(done.stdout, "")
+
+    def test_resident_parameter_that_does_not_exist(self):
+        self.expect(2, "has 2 parameters", "run", self.tiny, "--resident", "0-5", *QUICK)
+        self.expect(2, "resident", "run", self.tiny, "--resident", "some", *QUICK)
+
+    def test_nothing_is_stored_on_a_usage_error(self):
+        self.run_tool("run", self.tiny, "--engine", "xla")
+        self.assertFalse(os.path.exists(self.db))
+
+    def test_version(self):
+        done = self.run_tool("version", "--format", "json")
+        self.assertEqual(done.returncode, 0)
+        version = json.loads(done.stdout)
+        for field in ("name", "version", "git_sha", "build_type", "compiler", "llvm", "libraries"):
+            self.assertTrue(version[field], field)
+        self.assertIn(version["git_sha"], self.run_tool("version").stdout)
+
+    def test_list(self):
+        done = self.run_tool("list", "--format", "json")
+        names = [workload["name"] for workload in json.loads(done.stdout)["workloads"]]
+        self.assertIn("transformer_layer", names)
+        self.assertIn("transformer_layer", self.run_tool("list").stdout)
+
+
+class BadWorkloads(CliTest):
+    def test_names_that_are_no_workload(self):
+        os.mkdir(self.path("folder"))
+        for name, message in (("missing.hlo", "missing.hlo"), ("transformer_laier", "transformer_layer"),
+                              (self.path("folder"), "directory")):
+            with self.subTest(name=name):
+                self.expect(2, message, "run", name, *QUICK)
+                self.expect(2, message, "check", name)
+
+    def test_files_that_do_not_parse(self):
+        cases = {
+            "empty.hlo": b"",
+            "binary.hlo": bytes(range(256)) * 64,
+            "truncated.hlo": TINY[:TINY.index("lhs_contracting")].encode(),
+            "undefined.hlo": TINY.replace("add(d, x)", "add(d, z)").encode(),
+            "opcode.hlo": TINY.replace("add(d, x)", "frobnicate(d, x)").encode(),
+            "shape.hlo": TINY.replace("ROOT s = f32[16,16]", "ROOT s = f32[16,17]").encode(),
+        }
+        for name, content in cases.items():
+            with self.subTest(name=name):
+                path = self.write(name, content)
+                self.expect(4, name.split(".")[0], "run", path, *QUICK)
+                self.expect(4, name.split(".")[0], "check", path)
+
+    def test_one_bad_workload_does_not_stop_the_others(self):
+        bad = self.write("bad.hlo", "HloModule bad\nENTRY main {\n")
+        document = self.document("run", bad, self.tiny, *QUICK, code=4)
+        status = [(row["workload"], row["engine"], row["status"]) for row in document["results"]]
+        self.assertEqual(status, [("bad", "off", "failed"), ("bad", "on", "failed"),
+                                  ("tiny", "off", "ok"), ("tiny", "on", "ok")])
+        self.assertTrue(any("bad" in reason for reason in document["reasons"]))
+        self.assertTrue(document["results"][0]["error"]["message"])
+
+
+class Inputs(CliTest):
+    def archive(self, name, arrays):
+        with zipfile.ZipFile(self.path(name), "w") as archive:
+            for member, data in arrays.items():
+                archive.writestr(member + ".npy", data)
+        return self.path(name)
+
+    def floats(self, shape, value=1.0):
+        count = 1
+        for dim in shape:
+            count *= dim
+        return npy("<f4", shape, struct.pack("<f", value) * count)
+
+    def test_from_an_archive_to_an_archive(self):
+        inputs = self.archive("in.npz", {"0": self.floats([16, 16]), "1": self.floats([16, 16], 2.0)})
+        for engine in ("off", "on", "reference"):
+            out = self.path(engine + ".npz")
+            done = self.run_tool("run", self.tiny, "--engine", engine, "--inputs", inputs,
+                                 "--save-outputs", out, *QUICK)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with zipfile.ZipFile(out) as archive:
+                self.assertEqual(archive.namelist(), ["0.npy"])
+                data = archive.read("0.npy")
+            self.assertEqual(data[-16 * 16 * 4:], struct.pack("<f", 16 * 2 + 1) * 256)
+
+    def test_archives_that_do_not_fit(self):
+        good = self.floats([16, 16])
+        cases = {
+            "shape.npz": {"0": self.floats([16, 17]), "1": good},
+            "dtype.npz": {"0": npy("<f8", [16, 16], b"\0" * 2048), "1": good},
+            "missing.npz": {"0": good},
+            "surplus.npz": {"0": good, "1": good, "2": good},
+            "short.npz": {"0": good[:-8], "1": good},
+        }
+        for name, arrays in cases.items():
+            with self.subTest(name=name):
+                self.expect(2, "", "run", self.tiny, "--inputs", self.archive(name, arrays), *QUICK)
+        self.expect(2, "nowhere.npz", "run", self.tiny, "--inputs", "nowhere.npz", *QUICK)
+        self.expect(2, "text.npz", "run", self.tiny, "--inputs", self.write("text.npz", "no zip"),
+                    *QUICK)
+
+    def test_inputs_belong_to_one_workload(self):
+        inputs = self.archive("in.npz", {"0": self.floats([16, 16]), "1": self.floats([16, 16])})
+        self.expect(2, "exactly one", "run", self.tiny, self.tiny, "--inputs", inputs, *QUICK)
+        self.expect(2, "--input", "run", self.tiny, "--inputs", inputs, "--input-spec", "x", *QUICK)
+
+    def test_input_specs(self):
+        spec = self.write("inputs.json", '{"tiny": {"params": {"0": {"kind": "const", "value": 0}}}, '
+                                         '"other": {"nonsense": 1}}')
+        done = self.run_tool("run", self.tiny, "--input-spec", spec, "--engine", "on",
+                             "--save-outputs", self.path("out.npz"), *QUICK)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        bad = self.write("bad.json", '{"tiny": {"nonsense": 1}}')
+        self.expect(2, "nonsense", "run", self.tiny, "--input-spec", bad, *QUICK)
+        self.expect(2, "nowhere.json", "run", self.tiny, "--input-spec", "nowhere.json", *QUICK)
+        self.expect(2, "text.json", "run", self.tiny, "--input-spec", self.write("text.json", "{"),
+                    *QUICK)
+
+    def test_the_seed_changes_the_inputs(self):
+        outputs = []
+        for seed in ("0", "0", "7"):
+            out = self.path("seed.npz")
+            done = self.run_tool("run", self.tiny, "--engine", "on", "--seed", seed,
+                                 "--save-outputs", out, *QUICK)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with zipfile.ZipFile(out) as archive:
+                outputs.append(archive.read("0.npy"))
+        self.assertEqual(outputs[0], outputs[1])
+        self.assertNotEqual(outputs[0], outputs[2])
+
+
+class Results(CliTest):
+    def check_row(self, row):
+        for field in ("workload", "engine"):
+            self.assertIsInstance(row[field], str)
+        for field in ("threads", "first_call_ns", "compile_ns", "peak_arena_bytes", "kernels"):
+            self.assertIsInstance(row[field], int)
+        latency = row["latency"]
+        for field in ("n", "p50_ns", "p90_ns", "mean_ns", "min_ns"):
+            self.assertIsInstance(latency[field], int, field)
+        self.assertLessEqual(latency["min_ns"], latency["p50_ns"])
+        self.assertLessEqual(latency["p50_ns"], latency["p90_ns"])
+        if latency["n"] < 368:
+            self.assertIsNone(latency["p99_ns"])
+            self.assertTrue(latency["why_not"])
+        else:
+            self.assertIsInstance(latency["p99_ns"], int)
+            self.assertGreaterEqual(latency["p99_ns"], latency["p90_ns"])
+        self.assertGreater(row["throughput"]["value"], 0)
+        self.assertIsInstance(row["throughput"]["unit"], str)
+        self.assertIn(row["numerics"]["status"], ("pass", "fail", "unchecked"))
+        self.assertIn("max_rel_err", row["numerics"])
+        self.assertIn("reference", row["numerics"])
+
+    def test_the_document(self):
+        document = self.document("run", self.tiny, "--check", *QUICK)
+        self.assertEqual(document["schema_version"], 1)
+        self.assertEqual(document["reasons"], [])
+        rows = document["results"]
+        self.assertEqual([(row["workload"], row["engine"]) for row in rows],
+                         [("tiny", "off"), ("tiny", "on")])
+        for row in rows:
+            self.check_row(row)
+            self.assertEqual(row["numerics"]["status"], "pass")
+            self.assertEqual(row["numerics"]["reference"], "reference")
+            self.assertEqual(row["throughput"]["unit"], "runs/s")
+
+    def test_p99_with_enough_samples(self):
+        document = self.document("run", self.tiny, "--engine", "on", "--iterations", "400",
+                                 "--warmup", "2")
+        self.check_row(document["results"][0])
+        self.assertEqual(document["results"][0]["latency"]["n"], 400)
+
+    def test_a_builtin_counts_items(self):
+        document = self.document("run", "mlp_gelu", "--engine", "on", "--check", *QUICK)
+        self.assertEqual(document["results"][0]["throughput"]["unit"], "rows/s")
+        self.assertEqual(document["results"][0]["numerics"]["status"], "pass")
+
+    def test_unchecked_without_check(self):
+        row = self.document("run", self.tiny, "--engine", "on", *QUICK)["results"][0]
+        self.assertEqual(row["numerics"],
+                         {"status": "unchecked", "max_rel_err": None, "reference": None})
+
+    def test_tuned_without_a_config_says_so(self):
+        row = self.document("run", self.tiny, "--engine", "on", "--tuned", *QUICK)["results"][0]
+        self.assertEqual(row["engine"], "on")
+        self.assertEqual(row["config"]["source"], "default")
+        self.assertTrue(any("no tuned config" in notice for notice in row["notices"]))
+
+    def test_an_unknown_knob_in_a_stored_config_is_stale(self):
+        first = self.document("run", self.tiny, "--engine", "on", *QUICK)
+        key = self.stored("SELECT module_hash FROM workload")[0][0]
+        config = self.stored("SELECT config_text FROM run")[0][0]
+        connection = sqlite3.connect(self.db)
+        with connection:
+            connection.execute(
+                "INSERT INTO decision (scope, key, machine_class, threads, config_hash, config_text, "
+                "baseline_ns, tuned_ns, speedup, speedup_low, speedup_high, state, reason, build_id, "
+                "session_id, created_utc, updated_utc) VALUES ('plan', ?, ?, 1, 'h', ?, 2, 1, 2.0, "
+                "1.9, 2.1, 'confirmed', '', 1, 1, 'then', 'then')",
+                (key, first["machine"]["class"], config + "\nwarp_drive=9\n"))
+        connection.close()
+        row = self.document("run", self.tiny, "--engine", "on", "--tuned", "--check",
+                            *QUICK)["results"][0]
+        self.assertEqual(row["status"], "ok")
+        self.assertEqual(row["config"]["source"], "stale")
+        self.assertIn("not used", row["config"]["note"])
+        self.assertEqual(row["numerics"]["status"], "pass")
+        self.assertEqual(self.stored("SELECT config_source FROM run ORDER BY id"),
+                         [("default",), ("stale",)])
+
+    def test_more_threads_than_cpus_warns(self):
+        done = self.run_tool("run", self.tiny, "--engine", "on", "--iterations", "3", "--warmup",
+                             "1", "--threads", str(2 * (os.cpu_count() or 1)))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("warning", done.stderr)
+
+    def test_output_file(self):
+        out = self.path("out.json")
+        done = self.run_tool("run", self.tiny, *QUICK, "--format", "json", "-o", out)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        with open(out) as file:
+            self.assertEqual(len(json.load(file)["results"]), 2)
+
+    def test_the_table(self):
+        done = self.run_tool("run", self.tiny, *QUICK, "--check")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for word in ("workload", "p50", "p99", "throughput", "numerics", "tiny", "pass"):
+            self.assertIn(word, done.stdout)
+        self.assertIn("tiny / on", done.stderr)
+
+
+class Check(CliTest):
+    def golden(self, value):
+        """What tiny gives for all-ones inputs: 16 * 1 + 1."""
+        return json.dumps({
+            "module": "tiny", "truth": "f64", "xla_f32_max_err_over_rms": 1e-6,
+            "xla_f32_nrmse": 1e-6, "xla_f32_max_rel_err": 1e-6,
+            "outputs": [{"dtype": "f32", "shape": [16, 16], "count": 256, "nan": 0, "inf": 0,
+                         "min": "17", "max": "17", "mean": "17", "l2": str(17 * 16),
+                         "values": [str(value)] * 256}]})
+
+    def setUp(self):
+        super().setUp()
+        self.spec = ('{"tiny": {"params": {"0": {"kind": "const", "value": 1}, '
+                     '"1": {"kind": "const", "value": 1}}}}')
+
+    def test_against_the_reference(self):
+        done = self.run_tool("check", self.tiny)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("pass", done.stdout)
+
+    def test_against_goldens_with_their_inputs(self):
+        os.mkdir(self.path("golden"))
+        self.write("golden/tiny.json", self.golden(17))
+        self.write("inputs.json", self.spec)
+        for golden in (self.path("golden"), self.path("golden/tiny.json")):
+            document = self.document("check", self.tiny, "--engine", "off,on,reference", "--golden",
+                                     golden)
+            self.assertEqual([row["numerics"]["status"] for row in document["results"]], ["pass"] * 3)
+
+    def test_a_mismatch_exits_3(self):
+        self.write("inputs.json", self.spec)
+        golden = self.write("wrong.json", self.golden(18))
+        document = self.document("check", self.tiny, "--golden", golden, code=3)
+        for row in document["results"]:
+            self.assertEqual(row["numerics"]["status"], "fail")
+            self.assertTrue(row["numerics"]["failures"])
+        done = self.run_tool("check", self.tiny, "--golden", golden)
+        self.assertIn("f32[16,16]", done.stdout)
+
+    def test_goldens_that_do_not_fit(self):
+        self.expect(4, "broken.json", "check", self.tiny, "--golden",
+                    self.write("broken.json", "{"))
+        os.mkdir(self.path("none"))
+        self.expect(4, "tiny.json", "check", self.tiny, "--golden", self.path("none"))
+        self.expect(2, "one workload", "check", self.tiny, self.tiny, "--golden",
+                    self.write("one.json", self.golden(17)))
+
+
+class Database(CliTest):
+    def test_every_row_is_stored(self):
+        self.document("run", self.tiny, "--check", *QUICK)
+        self.assertEqual(
+            self.stored("SELECT w.name, r.engine, r.status, r.numerics FROM run r JOIN workload w ON "
+                        "w.id = r.workload_id ORDER BY r.id"),
+            [("tiny", "off", "ok", "pass"), ("tiny", "on", "ok", "pass")])
+        self.assertEqual(self.stored("SELECT exit_code FROM session"), [(0,)])
+        self.assertEqual(self.stored("SELECT count(*) FROM sample WHERE phase = 'timed'"), [(2,)])
+        self.assertTrue(self.stored("SELECT git_sha FROM build")[0][0])
+        self.assertEqual(self.stored("PRAGMA integrity_check"), [("ok",)])
+        self.assertEqual(self.stored("PRAGMA foreign_key_check"), [])
+
+    def test_queries(self):
+        self.document("run", self.tiny, *QUICK)
+        info = json.loads(self.run_tool("db", "info", "--format", "json").stdout)
+        self.assertEqual(info["rows"]["run"], 2)
+        runs = json.loads(self.run_tool("db", "runs", "--format", "json").stdout)["runs"]
+        self.assertEqual([run["engine"] for run in runs], ["on", "off"])
+        best = json.loads(self.run_tool("db", "best", "--format", "json").stdout)["best"]
+        self.assertEqual(best, [])
+        for query in ("info", "runs", "best"):
+            done = self.run_tool("db", query)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(done.stdout)
+
+    def test_a_missing_database(self):
+        for query in ("info", "runs", "best"):
+            self.expect(4, "does not exist", "db", query)
+        self.assertFalse(os.path.exists(self.db))
+
+    def expect_refused(self, message):
+        self.expect(4, message, "run", self.tiny, *QUICK)
+        self.expect(4, message, "db", "info")
+
+    def test_a_directory(self):
+        os.mkdir(self.db)
+        self.expect_refused("is a directory")
+
+    def test_other_content(self):
+        self.write("results.db", "this is not a database, whatever its name says\n" * 50)
+        self.expect_refused("not a database")
+
+    def test_another_programs_database(self):
+        connection = sqlite3.connect(self.db)
+        connection.execute("CREATE TABLE theirs (x)")
+        connection.close()
+        self.expect_refused("another program")
+
+    def test_a_newer_schema(self):
+        self.document("run", self.tiny, *QUICK)
+        connection = sqlite3.connect(self.db)
+        connection.execute("PRAGMA user_version = 1000")
+        connection.close()
+        self.expect_refused("schema version 1000")
+        self.assertEqual(self.stored("SELECT count(*) FROM run"), [(2,)])
+
+    def test_a_corrupt_file(self):
+        self.document("run", self.tiny, *QUICK)
+        size = os.path.getsize(self.db)
+        with open(self.db, "r+b") as file:
+            file.seek(4096)
+            file.write(b"\xa5" * (size - 4096))
+        self.expect_refused("corrupt")
+
+    def test_locked_by_another_process(self):
+        self.document("run", self.tiny, *QUICK)
+        connection = sqlite3.connect(self.db, isolation_level=None)
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            self.expect(4, "locked", "run", self.tiny, *QUICK)
+        finally:
+            connection.close()
+        self.document("run", self.tiny, *QUICK)
+
+    def test_read_only(self):
+        self.document("run", self.tiny, *QUICK)
+        if os.geteuid() == 0:  # root may write whatever the mode says: make the file immutable
+            if subprocess.run(["chattr", "+i", self.db], capture_output=True).returncode != 0:
+                self.skipTest("as root this needs a file system with chattr +i")
+            self.addCleanup(subprocess.run, ["chattr", "-i", self.db])
+        else:
+            os.chmod(self.db, stat.S_IRUSR)
+        self.expect(4, "read-only", "run", self.tiny, *QUICK)
+
+
+class DiskFull(CliTest):
+    def limit(self, size):
+        def apply():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        return apply
+
+    def test_results_to_a_full_device(self):
+        self.expect(4, "no space left", "run", self.tiny, *QUICK, "-o", "/dev/full")
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([BINARY, "run", self.tiny, *QUICK], stdout=full,
+                                  stderr=subprocess.PIPE, text=True, env=self.environment())
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("standard output", done.stderr)
+
+    def test_outputs_larger_than_the_limit(self):
+        out = self.path("out.npz")
+        big = self.write("big.hlo", "HloModule big\nENTRY main {\n  x = f32[] parameter(0)\n"
+                                    "  ROOT b = f32[1000000] broadcast(x), dimensions={}\n}\n")
+        done = self.run_tool("run", big, "--engine", "on", *QUICK, "--save-outputs", out,
+                             preexec_fn=self.limit(1 << 20))
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("out.npz", done.stderr)
+        self.assertFalse(os.path.exists(out))
+
+    def test_database_cannot_be_created(self):
+        done = self.run_tool("run", self.tiny, *QUICK, preexec_fn=self.limit(8192))
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("full", done.stderr)
+        self.document("run", self.tiny, *QUICK)
+
+    def test_database_fills_up_in_the_middle(self):
+        self.document("run", self.tiny, *QUICK)
+        before = self.stored("SELECT count(*) FROM run")
+        # Room for the session, not for thousands of samples.
+        done = self.run_tool("run", self.tiny, "--iterations", "300000", "--warmup", "1", "--engine",
+                             "on", "--threads", "1", "--format", "json",
+                             preexec_fn=self.limit(os.path.getsize(self.db) + 100_000))
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("full", done.stderr)
+        document = json.loads(done.stdout)  # the measurement itself is not lost
+        self.assertEqual(document["results"][0]["latency"]["n"], 300000)
+        self.assertEqual(self.stored("SELECT count(*) FROM run"), before)
+        self.assertEqual(self.stored("PRAGMA integrity_check"), [("ok",)])
+
+    def test_a_full_file_system(self):
+        mount = self.path("small")
+        os.mkdir(mount)
+        mounted = os.geteuid() == 0 and subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", mount], capture_output=True)
+        if not mounted or mounted.returncode != 0:
+            self.skipTest("mounting a small tmpfs needs root")
+        self.addCleanup(subprocess.run, ["umount", mount])
+        self.db = os.path.join(mount, "results.db")
+        done = self.run_tool("run", self.tiny, "--iterations", "300000", "--warmup", "1", "--threads",
+                             "1", "--engine", "on")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("full", done.stderr)
+        done = self.run_tool("db", "info")
+        self.assertTrue(done.returncode == 0 or "full" in done.stderr, done.stderr)
+
+
+class Interrupt(CliTest):
+    def start(self, *arguments):
+        return subprocess.Popen([BINARY, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True, env=self.environment())
+
+    def test_finished_rows_are_kept(self):
+        other = self.write("other.hlo", TINY)
+        process = self.start("run", self.tiny, other, "--engine", "off,on", "--duration", "2s",
+                             "--warmup", "2", "--threads", "1", "--format", "json")
+        seen = ""
+        while "tiny / off" not in seen:
+            line = process.stderr.readline()
+            self.assertTrue(line, seen)
+            seen += line
+        time.sleep(0.5)  # in the middle of the second row
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, seen + stderr)
+        document = json.loads(stdout)
+        self.assertEqual(document["exit_code"], 130)
+        rows = [(row["workload"], row["engine"], row["status"]) for row in document["results"]]
+        self.assertEqual(rows, [("tiny", "off", "ok"), ("tiny", "on", "interrupted")])
+        self.assertGreater(document["results"][1]["latency"]["n"], 0)
+        self.assertEqual(self.stored("SELECT status FROM run ORDER BY id"),
+                         [("ok",), ("interrupted",)])
+        self.assertEqual(self.stored("SELECT exit_code FROM session"), [(130,)])
+
+    def test_a_kill_leaves_a_sound_database(self):
+        process = self.start("run", self.tiny, "--duration", "30s", "--warmup", "2")
+        time.sleep(1)
+        process.kill()
+        process.communicate(timeout=60)
+        self.assertEqual(self.stored("PRAGMA integrity_check"), [("ok",)])
+        self.document("run", self.tiny, *QUICK)
+
+
+if __name__ == "__main__":
+    BINARY = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=2)
