@@ -32,11 +32,10 @@ int UsageError(const CLI::App& app, const CLI::ParseError& error) {
 
 // CLI11 would only say that a subcommand is missing.
 bool NamesUnknownCommand(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-' || app.get_subcommand_no_throw(argv[1]) != nullptr) {
-    return false;
-  }
+  if (argc < 2 || argv[1][0] == '-') return false;
   std::string known;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == argv[1]) return false;
     known += (known.empty() ? "" : ", ") + command->get_name();
   }
   std::fprintf(stderr, "fusemark: unknown subcommand '%s': expected one of %s\n", argv[1],
