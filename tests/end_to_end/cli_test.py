@@ -551,14 +551,14 @@ class Interrupt(CliTest):
 
     def test_finished_rows_are_kept(self):
         other = self.write("other.hlo", TINY)
-        process = self.start("run", self.tiny, other, "--engine", "off,on", "--duration", "2s",
+        process = self.start("run", self.tiny, other, "--engine", "off,on", "--duration", "4s",
                              "--warmup", "2", "--threads", "1", "--format", "json")
         seen = ""
         while "tiny / off" not in seen:
             line = process.stderr.readline()
             self.assertTrue(line, seen)
             seen += line
-        time.sleep(0.5)  # in the middle of the second row
+        time.sleep(2)  # compiled by now: in the middle of the second row
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, seen + stderr)
