@@ -10,8 +10,8 @@
 namespace fusemark::reference {
 namespace {
 
-// Positions worked on together: bounds the gathered matrix.
-constexpr int64_t kChunk = 1024;
+// Positions worked on together: at most kChunk, fewer when each reads much (weight gradients).
+constexpr int64_t kChunk = 1024, kGathered = 1 << 22;
 
 struct Geometry {
   const ConvAttrs& attrs;
@@ -69,12 +69,13 @@ class Convolution {
     input_ = DecodeAs(lhs_, kind_);
     const int64_t total = Dim(shape_, attrs_.dims.out_batch) * geometry_.position_count;
     const int64_t depth = geometry_.tap_count * inputs_;
-    gathered_ = LaneBuffer(depth * kChunk, kind_);
-    product_ = LaneBuffer(features_ * kChunk, kind_);
+    const int64_t chunk = std::clamp<int64_t>(kGathered / std::max<int64_t>(depth, 1), 8, kChunk);
+    gathered_ = LaneBuffer(depth * chunk, kind_);
+    product_ = LaneBuffer(features_ * chunk, kind_);
     for (int64_t group = 0; group < groups_; ++group) {
       const LaneBuffer kernel = KernelOf(group);
-      for (int64_t first = 0; first < total; first += kChunk) {
-        const int64_t n = std::min(kChunk, total - first);
+      for (int64_t first = 0; first < total; first += chunk) {
+        const int64_t n = std::min(chunk, total - first);
         VisitKind(kind_, [&](auto* type) {
           Gather<std::remove_pointer_t<decltype(type)>>(group, first, n);
         });

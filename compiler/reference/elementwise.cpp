@@ -14,7 +14,9 @@ namespace {
 class OperandBlocks {
  public:
   OperandBlocks(const Tensor& tensor, int64_t count)
-      : tensor_(tensor), spread_(tensor.shape.dims.empty() && count != 1) {
+      : tensor_(tensor),
+        spread_(tensor.shape.dims.empty() && count != 1),
+        buffer_(spread_ ? kBlock : std::min(count, kBlock), KindOf(tensor.shape.dtype)) {
     if (!spread_) return;
     const auto size = static_cast<size_t>(LaneSize(tensor.shape.dtype));
     auto* lanes = buffer_.as<std::byte>();
@@ -106,20 +108,49 @@ Tensor BitcastConvert(const Instr& instr, const Tensor& source) {
 
 }  // namespace
 
+namespace {
+
+// Loops of scalar instructions are common: no allocation but the result's.
+constexpr int64_t kFew = 16;
+
+void EvalFew(const Instr& instr, Operands operands, int64_t count, Tensor& result) {
+  alignas(16) std::byte room[4][kFew * 16];
+  DType types[3] = {};
+  const void* lanes[3] = {};
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Tensor& operand = *operands[i];
+    types[i] = operand.shape.dtype;
+    lanes[i] = room[i];
+    const int64_t given = ElementCount(operand.shape), size = LaneSize(types[i]);
+    Decode(types[i], operand.data.get(), given, room[i]);
+    for (int64_t k = given; k < count; ++k)  // a scalar spread over the result
+      std::memcpy(room[i] + k * size, room[i], static_cast<size_t>(size));
+  }
+  const size_t arity = operands.size();
+  ApplyLanes(instr, {types, arity}, {lanes, arity}, count, room[3]);
+  Encode(instr.shape.dtype, room[3], count, result.data.get());
+}
+
+}  // namespace
+
 Tensor EvalElementwise(const Instr& instr, Operands operands) {
   if (instr.op == Op::kCopy) return CopyBytes(instr.shape, *operands[0]);
   if (instr.op == Op::kSelect) return Select(instr, operands);
   if (instr.op == Op::kBitcastConvert) return BitcastConvert(instr, *operands[0]);
   Tensor result = MakeTensor(instr.shape, false);
   const DType dtype = instr.shape.dtype;
+  const int64_t count = ElementCount(instr.shape);
+  if (count <= kFew) {
+    EvalFew(instr, operands, count, result);
+    return result;
+  }
   std::vector<DType> types;
   for (const Tensor* operand : operands) types.push_back(operand->shape.dtype);
-  LaneBuffer out;
-  ForBlocks(ElementCount(instr.shape), operands,
-            [&](int64_t first, int64_t n, const std::vector<const void*>& lanes) {
-              ApplyLanes(instr, types, lanes, n, out.data());
-              Encode(dtype, out.data(), n, result.data.get() + first * ByteSize(dtype));
-            });
+  LaneBuffer out(std::min(count, kBlock), KindOf(dtype));
+  ForBlocks(count, operands, [&](int64_t first, int64_t n, const std::vector<const void*>& lanes) {
+    ApplyLanes(instr, types, lanes, n, out.data());
+    Encode(dtype, out.data(), n, result.data.get() + first * ByteSize(dtype));
+  });
   return result;
 }
 

@@ -51,52 +51,77 @@ Interpreter::Interpreter(const Module& module, const std::atomic<bool>* cancelle
                  if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed))
                    throw Cancelled{};
                }},
-      last_uses_(module.computations.size()) {}
+      plans_(module.computations.size()) {}
 
-const Interpreter::LastUses& Interpreter::LastUsesOf(ComputationId id) {
-  auto& cached = last_uses_[id.index];
+Interpreter::Plan& Interpreter::PlanOf(ComputationId id) {
+  auto& cached = plans_[id.index];
   if (cached) return *cached;
   const Computation& computation = module_[id];
   const auto count = static_cast<uint32_t>(computation.instrs.size());
-  cached.emplace(count, 0);
+  Plan& plan = cached.emplace();
+  plan.last_uses.resize(count);
+  plan.reuse.assign(count, Plan::Reuse::kNone);
   for (uint32_t i = 0; i < count; ++i) {
-    (*cached)[i] = i;
-    for (InstrId operand : computation.instrs[i].operands) (*cached)[operand.index] = i;
+    const Instr& instr = computation.instrs[i];
+    plan.last_uses[i] = i;
+    bool invariant = instr.op != Op::kParameter;
+    for (InstrId operand : instr.operands) {
+      plan.last_uses[operand.index] = i;
+      invariant = invariant && plan.reuse[operand.index] != Plan::Reuse::kNone;
+    }
+    if (invariant) plan.reuse[i] = Plan::Reuse::kInner;
   }
-  (*cached)[computation.root.index] = count;
-  return *cached;
+  plan.last_uses[computation.root.index] = count;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (plan.reuse[i] != Plan::Reuse::kNone) continue;
+    for (InstrId operand : computation.instrs[i].operands)
+      if (plan.reuse[operand.index] == Plan::Reuse::kInner)
+        plan.reuse[operand.index] = Plan::Reuse::kKept;
+  }
+  if (plan.reuse[computation.root.index] == Plan::Reuse::kInner)
+    plan.reuse[computation.root.index] = Plan::Reuse::kKept;
+  return plan;
+}
+
+std::vector<Value> Interpreter::TakeOperands(const Instr& instr, uint32_t index, const Plan& plan,
+                                             std::vector<Value>& values) {
+  // The last reader takes the value over, so that an update can see it is the only holder. Of
+  // several operands with the same value the first one takes it (hence the backward loop).
+  std::vector<Value> operands(instr.operands.size());
+  for (size_t k = instr.operands.size(); k-- > 0;) {
+    const uint32_t from = instr.operands[k].index;
+    bool last = plan.last_uses[from] == index;
+    for (size_t other = 0; last && other < k; ++other) last = instr.operands[other].index != from;
+    operands[k] = last ? std::move(values[from]) : values[from];
+  }
+  return operands;
 }
 
 Value Interpreter::Run(ComputationId id, std::vector<Value> arguments) {
   const Computation& computation = module_[id];
-  const LastUses& last_uses = LastUsesOf(id);
+  Plan& plan = PlanOf(id);
+  ++plan.calls;
+  const bool keep = plan.calls == 2, reuse = plan.calls > 2;
   std::vector<Value> values(computation.instrs.size());
   for (uint32_t i = 0; i < computation.instrs.size(); ++i) {
     const Instr& instr = computation.instrs[i];
-    if (instr.op == Op::kParameter) {
-      values[i] = std::move(arguments[static_cast<size_t>(instr.As<ParameterAttrs>().number)]);
+    if (plan.last_uses[i] == i) continue;  // nobody reads it
+    if (reuse && plan.reuse[i] != Plan::Reuse::kNone) {
+      if (plan.reuse[i] == Plan::Reuse::kKept) values[i] = plan.kept.at(i);
       continue;
     }
-    if (instr.op == Op::kGetTupleElement) {
+    if (instr.op == Op::kParameter) {
+      values[i] = std::move(arguments[static_cast<size_t>(instr.As<ParameterAttrs>().number)]);
+    } else if (instr.op == Op::kGetTupleElement) {
       // Without copying the tuple, which may have thousands of elements.
       const uint32_t from = instr.operands[0].index;
       values[i] = values[from].elements[static_cast<size_t>(instr.As<TupleIndexAttrs>().index)];
-      if (last_uses[from] == i) values[from] = {};
-      if (last_uses[i] == i) values[i] = {};
-      continue;
+      if (plan.last_uses[from] == i) values[from] = {};
+    } else {
+      context_.poll();
+      values[i] = EvalInstr(id, instr, TakeOperands(instr, i, plan, values));
     }
-    context_.poll();
-    // The last reader takes the value over, so that an update can see it is the only holder. Of
-    // several operands with the same value the first one takes it (hence the backward loop).
-    std::vector<Value> operands(instr.operands.size());
-    for (size_t k = instr.operands.size(); k-- > 0;) {
-      const uint32_t from = instr.operands[k].index;
-      bool last = last_uses[from] == i;
-      for (size_t other = 0; last && other < k; ++other) last = instr.operands[other].index != from;
-      operands[k] = last ? std::move(values[from]) : values[from];
-    }
-    values[i] = EvalInstr(id, instr, std::move(operands));
-    if (last_uses[i] == i) values[i] = {};  // nobody reads it
+    if (keep && plan.reuse[i] == Plan::Reuse::kKept) plan.kept[i] = values[i];
   }
   return std::move(values[computation.root.index]);
 }
@@ -180,6 +205,11 @@ Value Interpreter::EvalInstr(ComputationId id, const Instr& instr, std::vector<V
           EvalBitcast(instr, *operands[0].array, module_[id][instr.operands[0]].shape));
     default: break;
   }
+  if (IsElementwise(instr.op)) {
+    const Tensor* arrays[3] = {};
+    for (size_t i = 0; i < operands.size(); ++i) arrays[i] = operands[i].array.get();
+    return ArrayValue(EvalElementwise(instr, Operands(arrays, operands.size())));
+  }
   Tensors results = EvalArrays(instr, operands);
   if (!instr.shape.is_tuple) return ArrayValue(std::move(results[0]));
   Value tuple;
@@ -195,7 +225,6 @@ Tensors Interpreter::EvalArrays(const Instr& instr, std::vector<Value>& values) 
     results.push_back(std::move(tensor));
     return results;
   };
-  if (IsElementwise(instr.op)) return one(EvalElementwise(instr, operands));
   switch (instr.op) {
     case Op::kMap: return EvalMap(context_, instr, operands);
     case Op::kGather: return one(EvalGather(instr, operands));

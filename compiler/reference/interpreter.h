@@ -29,9 +29,22 @@ class Interpreter {
   Value EvalInstr(ComputationId computation, const Instr& instr, std::vector<Value> operands);
 
  private:
-  using LastUses = std::vector<uint32_t>;  // per instruction, the index of its last reader
+  // How the instructions of one computation are run; made when it is first called.
+  struct Plan {
+    enum class Reuse : uint8_t { kNone, kInner, kKept };
+    std::vector<uint32_t> last_uses;  // per instruction, the index of its last reader
+    // Instructions that depend on no parameter give the same value in every call. From the second
+    // call on the values that the others read are kept, and what lies before them is skipped: loops
+    // may hold large invariant computations.
+    std::vector<Reuse> reuse;
+    std::map<uint32_t, Value> kept;
+    int64_t calls = 0;
+  };
 
-  const LastUses& LastUsesOf(ComputationId computation);
+  Plan& PlanOf(ComputationId computation);
+  // Takes the value over if this is its last reader.
+  std::vector<Value> TakeOperands(const Instr& instr, uint32_t index, const Plan& plan,
+                                  std::vector<Value>& values);
   Value Constant(const Instr& instr);
   Value EvalControl(const Instr& instr, std::vector<Value> operands);
   Value EvalWhile(const Instr& instr, Value state);
@@ -40,7 +53,7 @@ class Interpreter {
 
   const Module& module_;
   Context context_;
-  std::vector<std::optional<LastUses>> last_uses_;
+  std::vector<std::optional<Plan>> plans_;
   std::map<const Instr*, Value> constants_;
 };
 

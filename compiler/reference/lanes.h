@@ -37,11 +37,11 @@ void Encode(DType dtype, const void* lanes, int64_t n, std::byte* target);
 // What Encode followed by Decode gives.
 void RoundLanes(DType dtype, void* lanes, int64_t n);
 
-// Owned room for n lanes, zeroed; of any kind unless told which.
+// Owned room for n lanes, not initialised; of any kind unless told which.
 class LaneBuffer {
  public:
   explicit LaneBuffer(int64_t n = kBlock, Kind kind = Kind::kComplex)
-      : memory_(new std::byte[static_cast<size_t>(n * LaneSize(kind))]()) {}
+      : memory_(new std::byte[static_cast<size_t>(n * LaneSize(kind))]) {}
   void* data() const { return memory_.get(); }
   template <class T>
   T* as() const {
