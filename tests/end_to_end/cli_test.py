@@ -146,7 +146,8 @@ class Usage(CliTest):
 class BadWorkloads(CliTest):
     def test_names_that_are_no_workload(self):
         os.mkdir(self.path("folder"))
-        for name, message in (("missing.hlo", "missing.hlo"), ("transformer_laier", "transformer_layer"),
+        for name, message in (("missing.hlo", "missing.hlo"),
+                              ("transformer_laier", "transformer_layer"),
                               (self.path("folder"), "directory")):
             with self.subTest(name=name):
                 self.expect(2, message, "run", name, *QUICK)
@@ -191,7 +192,8 @@ class Inputs(CliTest):
         return npy("<f4", shape, struct.pack("<f", value) * count)
 
     def test_from_an_archive_to_an_archive(self):
-        inputs = self.archive("in.npz", {"0": self.floats([16, 16]), "1": self.floats([16, 16], 2.0)})
+        inputs = self.archive("in.npz", {"0": self.floats([16, 16]),
+                                         "1": self.floats([16, 16], 2.0)})
         for engine in ("off", "on", "reference"):
             out = self.path(engine + ".npz")
             done = self.run_tool("run", self.tiny, "--engine", engine, "--inputs", inputs,
@@ -224,8 +226,9 @@ class Inputs(CliTest):
         self.expect(2, "--input", "run", self.tiny, "--inputs", inputs, "--input-spec", "x", *QUICK)
 
     def test_input_specs(self):
-        spec = self.write("inputs.json", '{"tiny": {"params": {"0": {"kind": "const", "value": 0}}}, '
-                                         '"other": {"nonsense": 1}}')
+        spec = self.write("inputs.json",
+                          '{"tiny": {"params": {"0": {"kind": "const", "value": 0}}}, '
+                          '"other": {"nonsense": 1}}')
         done = self.run_tool("run", self.tiny, "--input-spec", spec, "--engine", "on",
                              "--save-outputs", self.path("out.npz"), *QUICK)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -313,9 +316,9 @@ class Results(CliTest):
         connection = sqlite3.connect(self.db)
         with connection:
             connection.execute(
-                "INSERT INTO decision (scope, key, machine_class, threads, config_hash, config_text, "
-                "baseline_ns, tuned_ns, speedup, speedup_low, speedup_high, state, reason, build_id, "
-                "session_id, created_utc, updated_utc) VALUES ('plan', ?, ?, 1, 'h', ?, 2, 1, 2.0, "
+                "INSERT INTO decision (scope, key, machine_class, threads, config_hash, "
+                "config_text, baseline_ns, tuned_ns, speedup, speedup_low, speedup_high, state, "
+                "reason, build_id, session_id, created_utc, updated_utc) VALUES ('plan', ?, ?, 1, 'h', ?, 2, 1, 2.0, "
                 "1.9, 2.1, 'confirmed', '', 1, 1, 'then', 'then')",
                 (key, first["machine"]["class"], config + "\nwarp_drive=9\n"))
         connection.close()
@@ -376,7 +379,8 @@ class Check(CliTest):
         for golden in (self.path("golden"), self.path("golden/tiny.json")):
             document = self.document("check", self.tiny, "--engine", "off,on,reference", "--golden",
                                      golden)
-            self.assertEqual([row["numerics"]["status"] for row in document["results"]], ["pass"] * 3)
+            self.assertEqual([row["numerics"]["status"] for row in document["results"]],
+                             ["pass"] * 3)
 
     def test_a_mismatch_exits_3(self):
         self.write("inputs.json", self.spec)
@@ -401,8 +405,8 @@ class Database(CliTest):
     def test_every_row_is_stored(self):
         self.document("run", self.tiny, "--check", *QUICK)
         self.assertEqual(
-            self.stored("SELECT w.name, r.engine, r.status, r.numerics FROM run r JOIN workload w ON "
-                        "w.id = r.workload_id ORDER BY r.id"),
+            self.stored("SELECT w.name, r.engine, r.status, r.numerics FROM run r JOIN workload w "
+                        "ON w.id = r.workload_id ORDER BY r.id"),
             [("tiny", "off", "ok", "pass"), ("tiny", "on", "ok", "pass")])
         self.assertEqual(self.stored("SELECT exit_code FROM session"), [(0,)])
         self.assertEqual(self.stored("SELECT count(*) FROM sample WHERE phase = 'timed'"), [(2,)])
@@ -517,8 +521,8 @@ class DiskFull(CliTest):
         self.document("run", self.tiny, *QUICK)
         before = self.stored("SELECT count(*) FROM run")
         # Room for the session, not for thousands of samples.
-        done = self.run_tool("run", self.tiny, "--iterations", "300000", "--warmup", "1", "--engine",
-                             "on", "--threads", "1", "--format", "json",
+        done = self.run_tool("run", self.tiny, "--iterations", "300000", "--warmup", "1",
+                             "--engine", "on", "--threads", "1", "--format", "json",
                              preexec_fn=self.limit(os.path.getsize(self.db) + 100_000))
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn("full", done.stderr)
@@ -536,8 +540,8 @@ class DiskFull(CliTest):
             self.skipTest("mounting a small tmpfs needs root")
         self.addCleanup(subprocess.run, ["umount", mount])
         self.db = os.path.join(mount, "results.db")
-        done = self.run_tool("run", self.tiny, "--iterations", "300000", "--warmup", "1", "--threads",
-                             "1", "--engine", "on")
+        done = self.run_tool("run", self.tiny, "--iterations", "300000", "--warmup", "1",
+                             "--threads", "1", "--engine", "on")
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn("full", done.stderr)
         done = self.run_tool("db", "info")
@@ -546,8 +550,8 @@ class DiskFull(CliTest):
 
 class Interrupt(CliTest):
     def start(self, *arguments):
-        return subprocess.Popen([BINARY, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                text=True, env=self.environment())
+        return subprocess.Popen([BINARY, *arguments], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, env=self.environment())
 
     def test_finished_rows_are_kept(self):
         other = self.write("other.hlo", TINY)
