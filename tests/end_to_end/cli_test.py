@@ -318,7 +318,8 @@ class Results(CliTest):
             connection.execute(
                 "INSERT INTO decision (scope, key, machine_class, threads, config_hash, "
                 "config_text, baseline_ns, tuned_ns, speedup, speedup_low, speedup_high, state, "
-                "reason, build_id, session_id, created_utc, updated_utc) VALUES ('plan', ?, ?, 1, 'h', ?, 2, 1, 2.0, "
+                "reason, build_id, session_id, created_utc, updated_utc) "
+                "VALUES ('plan', ?, ?, 1, 'h', ?, 2, 1, 2.0, "
                 "1.9, 2.1, 'confirmed', '', 1, 1, 'then', 'then')",
                 (key, first["machine"]["class"], config + "\nwarp_drive=9\n"))
         connection.close()
