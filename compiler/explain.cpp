@@ -7,7 +7,7 @@
 #include "compiler/loops/knobs.h"
 #include "compiler/loops/print.h"
 #include "compiler/program/library_call.h"
-#include "compiler/program/on.h"
+#include "compiler/on.h"
 
 namespace fusemark {
 namespace {

@@ -51,6 +51,7 @@ int Run(int argc, char** argv) {
   SelectedCommand selected;
   AddRunCommand(app, selected);
   AddCheckCommand(app, selected);
+  AddExplainCommand(app, selected);
   AddOptCommand(app, selected);
   AddDbCommand(app, selected);
   AddListCommand(app, selected);

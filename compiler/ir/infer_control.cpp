@@ -21,9 +21,30 @@ Result<void> CheckArguments(const InferContext& context, const Computation& call
   return Ok();
 }
 
+// Shapes inside a shape, itself included; stops counting above `limit`, as nested too deep.
+int64_t CountNodes(const Shape& shape, int depth, int64_t limit) {
+  if (depth == 0) return limit + 1;
+  int64_t count = 1;
+  for (const Shape& element : shape.elements) {
+    count += CountNodes(element, depth - 1, limit);
+    if (count > limit) break;
+  }
+  return count;
+}
+
 }  // namespace
 
+// Tuples of tuples could grow as 2^n in n lines, so their size and depth are bounded.
 Inferred InferTuple(const InferContext& context) {
+  constexpr int64_t kMaxNodes = 100000;
+  constexpr int kMaxDepth = 100;
+  int64_t nodes = 0;
+  for (size_t i = 0; i < context.operand_count() && nodes <= kMaxNodes; ++i)
+    nodes += CountNodes(context.shape(i), kMaxDepth, kMaxNodes);
+  if (nodes > kMaxNodes) {
+    return context.Fail(fmt::format("the tuple has more than {} elements or nests deeper than {}",
+                                    kMaxNodes, kMaxDepth));
+  }
   std::vector<Shape> elements;
   elements.reserve(context.operand_count());
   for (size_t i = 0; i < context.operand_count(); ++i) elements.push_back(Plain(context.shape(i)));

@@ -79,6 +79,7 @@ bool Parser::Instruction(Body& body) {
   }
   Instr instr;
   instr.loc = Loc(place);
+  instr.name = name;
   if (!InstructionAfterName(body, instr, place)) return false;
   InstrId id;
   if (!Add(body, std::move(instr), name, place, id)) return false;
@@ -152,7 +153,7 @@ bool Parser::InstructionAfterName(Body& body, Instr& instr, const char* place) {
     return false;
   }
   lex_ = after;
-  return shape_written || FinishInstr(body, instr, shape_written, place);
+  return shape_written || InferResult(body, instr, place);
 }
 
 // ( parameter number | literal | operands )
@@ -170,8 +171,7 @@ bool Parser::Arguments(Body& body, Instr& instr, bool shape_written, const char*
 }
 
 // Infers the shape where the text leaves it out.
-bool Parser::FinishInstr(Body& body, Instr& instr, bool shape_written, const char* place) {
-  if (shape_written) return true;
+bool Parser::InferResult(Body& body, Instr& instr, const char* place) {
   auto inferred = InferShape(module_, body.computation, instr);
   if (!inferred.ok()) return Fail(place, inferred.error().message);
   if (!inferred->has_value()) {
@@ -257,7 +257,7 @@ bool Parser::NestedOperand(Body& body, const std::optional<Shape>& type, InstrId
   const Lexer after = lex_;
   if (!ReadAttrs(body, instr, none, place)) return false;
   lex_ = after;
-  if (!FinishInstr(body, instr, type.has_value(), place)) return false;
+  if (!type && !InferResult(body, instr, place)) return false;
   --depth_;
   return Add(body, std::move(instr), {}, place, id);
 }

@@ -118,7 +118,7 @@ class Parser {
   bool NestedOperand(Body& body, const std::optional<Shape>& type, InstrId& id);
   bool ElementSuffix(Body& body, InstrId& id);
   bool CollectAttrs(std::vector<RawAttr>& attrs);
-  bool FinishInstr(Body& body, Instr& instr, bool shape_written, const char* place);
+  bool InferResult(Body& body, Instr& instr, const char* place);
   bool WrapAsync(Body& body, Instr& instr, Op wrapped, const std::vector<RawAttr>& attrs);
   bool Add(Body& body, Instr&& instr, std::string_view name, const char* place, InstrId& id);
 

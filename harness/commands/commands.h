@@ -14,6 +14,7 @@ using SelectedCommand = std::function<Outcome()>;
 
 void AddCheckCommand(CLI::App& app, SelectedCommand& selected);
 void AddDbCommand(CLI::App& app, SelectedCommand& selected);
+void AddExplainCommand(CLI::App& app, SelectedCommand& selected);
 void AddListCommand(CLI::App& app, SelectedCommand& selected);
 void AddOptCommand(CLI::App& app, SelectedCommand& selected);
 void AddRunCommand(CLI::App& app, SelectedCommand& selected);

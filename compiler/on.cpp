@@ -1,4 +1,4 @@
-#include "compiler/program/on.h"
+#include "compiler/on.h"
 
 #include <chrono>
 #include <new>

@@ -1,0 +1,26 @@
+// The off engine: what a user gets without a graph compiler. Instructions run one after another in
+// program order; each is its own kernel (oneDNN for dot and convolution), each result in its own
+// reference-counted buffer from a caching allocator; a run-time loop looks the kernel up by its
+// signature and dispatches it.
+//
+// It has to be a fair opponent, so it does what eager frameworks do:
+//   * reshape, copy, tuple and get-tuple-element are views: no kernel, no copy;
+//   * a broadcast that only elementwise instructions read is their implicit broadcast: it is
+//   computed inside each of
+//     them, never materialised; scalar constants are immediate operands;
+//   * kernels are vectorised and threaded by the same schedules as those of on; buffers are
+//   recycled.
+// Narrow floats are rounded after every instruction.
+#pragma once
+
+#include <memory>
+
+#include "compiler/compile.h"
+
+namespace fusemark {
+
+// kUnsupported names the first instruction that no lowering takes. Calls must have been inlined
+// except where they grow the module too far; composites must have been expanded (compiler/passes).
+Result<std::unique_ptr<Executable>> CompileOff(const Module& module, const CompileOptions& options);
+
+}  // namespace fusemark

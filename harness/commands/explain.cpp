@@ -1,0 +1,152 @@
+// fusemark explain: what on mode makes of a workload: kernels, what was fused and why not more,
+// bytes, operations.
+#include "compiler/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/commands/commands.h"
+#include "harness/commands/engine_options.h"
+#include "harness/load.h"
+#include "harness/output.h"
+#include "harness/table.h"
+
+namespace fusemark {
+namespace {
+
+struct ExplainArguments {
+  std::string workload, engine = "on", format = "text";
+  int threads = 0;
+};
+
+std::string Scaled(double value, const char* unit) {
+  if (value >= 1e9) return fmt::format("{:.2f} G{}", value / 1e9, unit);
+  if (value >= 1e6) return fmt::format("{:.2f} M{}", value / 1e6, unit);
+  if (value >= 1e3) return fmt::format("{:.1f} k{}", value / 1e3, unit);
+  return fmt::format("{:.0f} {}", value, unit);
+}
+
+// "(12 of this kind)" instead of twelve equal rows: what differs is only the name.
+std::string KindOf(const ExplainedKernel& kernel) {
+  return kernel.klass + kernel.shape + kernel.members + kernel.reason;
+}
+
+std::string TextOf(const Explanation& explanation, const CompileStats& stats) {
+  using Align = TextTable::Align;
+  TextTable table({{"calls"},
+                   {"class", Align::kLeft},
+                   {"result", Align::kLeft},
+                   {"shape", Align::kLeft},
+                   {"flops"},
+                   {"bytes"},
+                   {"flops/byte"},
+                   {"computes", Align::kLeft},
+                   {"why a kernel", Align::kLeft}});
+  std::vector<std::pair<const ExplainedKernel*, int>> kinds;
+  for (const ExplainedKernel& kernel : explanation.kernels) {
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) {
+      return KindOf(*kind.first) == KindOf(kernel);
+    });
+    if (same == kinds.end()) {
+      kinds.emplace_back(&kernel, 1);
+    } else {
+      ++same->second;
+    }
+  }
+  double flops = 0, bytes = 0;
+  for (const auto& [kernel, count] : kinds) {
+    const double moved = static_cast<double>(kernel->bytes_read + kernel->bytes_written);
+    flops += kernel->flops * count;
+    bytes += moved * count;
+    table.AddRow({std::to_string(count), kernel->klass, kernel->name, kernel->shape,
+                  Scaled(kernel->flops, "flop"), Scaled(moved, "B"),
+                  fmt::format("{:.2f}", moved > 0 ? kernel->flops / moved : 0), kernel->members,
+                  kernel->reason});
+  }
+  std::string text = table.ToText();
+  text += fmt::format(
+      "\n{} instructions, {} after the graph passes, {} of them left to the host program\n"
+      "{} kernels of {} kinds; {} and {} per pass; intermediates {} in one arena\n",
+      explanation.instructions, explanation.instructions_after_passes, explanation.structural,
+      explanation.kernels.size(), kinds.size(), Scaled(flops, "flop"), Scaled(bytes, "B"),
+      Scaled(static_cast<double>(stats.peak_arena_bytes), "B"));
+  return text;
+}
+
+std::string JsonOf(const Explanation& explanation, const CompileStats& stats) {
+  nlohmann::ordered_json json;
+  json["schema_version"] = 1;
+  json["instructions"] = explanation.instructions;
+  json["instructions_after_passes"] = explanation.instructions_after_passes;
+  json["peak_arena_bytes"] = stats.peak_arena_bytes;
+  json["kernels"] = nlohmann::ordered_json::array();
+  for (const ExplainedKernel& kernel : explanation.kernels) {
+    json["kernels"].push_back({{"computation", kernel.computation},
+                               {"result", kernel.name},
+                               {"class", kernel.klass},
+                               {"shape", kernel.shape},
+                               {"instructions", kernel.instructions},
+                               {"computes", kernel.members},
+                               {"reason", kernel.reason},
+                               {"schedule", kernel.schedule},
+                               {"flops", kernel.flops},
+                               {"bytes_read", kernel.bytes_read},
+                               {"bytes_written", kernel.bytes_written}});
+  }
+  return json.dump(2) + "\n";
+}
+
+Outcome Execute(const ExplainArguments& arguments) {
+  Outcome outcome;
+  Progress progress;
+  if (const auto names = CheckWorkloadNames({arguments.workload}); !names.ok()) {
+    outcome.Add(ExitCode::kUsage, names.error().message);
+    return outcome;
+  }
+  ExitCode code = ExitCode::kFailed;
+  const auto loaded = LoadForRun(arguments.workload, {}, code);
+  if (!loaded.ok()) {
+    outcome.Add(code, loaded.error().message);
+    return outcome;
+  }
+  const CompileOptions options =
+      OptionsFor(Engine::kOn, ThreadsOf(arguments.threads, progress), {});
+  const auto explanation = Explain(loaded->workload.module, options);
+  if (!explanation.ok()) {
+    outcome.Add(ExitCode::kFailed, explanation.error().message);
+    return outcome;
+  }
+  const auto executable = Compile(loaded->workload.module, options);
+  if (!executable.ok()) {
+    outcome.Add(ExitCode::kFailed, executable.error().message);
+    return outcome;
+  }
+  const CompileStats stats = (*executable)->Stats();
+  const auto written = WriteOutput(
+      "", arguments.format == "json" ? JsonOf(*explanation, stats) : TextOf(*explanation, stats));
+  if (!written.ok()) outcome.Add(ExitCode::kFailed, written.error().message);
+  return outcome;
+}
+
+}  // namespace
+
+void AddExplainCommand(CLI::App& app, SelectedCommand& selected) {
+  CLI::App* command =
+      app.add_subcommand("explain", "Show the kernels of a workload and why they are as they are");
+  auto arguments = std::make_shared<ExplainArguments>();
+  command->add_option("workload", arguments->workload, "HLO file, YAML file or built-in name")
+      ->required();
+  command->add_option("--engine", arguments->engine, "only on has a plan to explain")
+      ->check(CLI::IsMember({"on"}))
+      ->capture_default_str();
+  command->add_option("--format", arguments->format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  AddThreadsOption(*command, arguments->threads);
+  command->callback(
+      [&selected, arguments] { selected = [arguments] { return Execute(*arguments); }; });
+}
+
+}  // namespace fusemark
