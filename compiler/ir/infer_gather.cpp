@@ -36,7 +36,7 @@ struct Numbering {
 Result<void> CheckNumbering(const InferContext& context, const Numbering& n) {
   const int64_t index_rank = n.indices.rank();
   if (!IsInteger(n.indices.dtype))
-    return context.BadOperand(context.operand_count() / 2, "indices");
+    return context.BadOperand(context.operand_count() / 2, "an array of integer indices");
   if (n.index_vector_dim < 0 || n.index_vector_dim > index_rank) {
     return context.Fail(fmt::format("index_vector_dim={}, expected 0 to {} for indices {}",
                                     n.index_vector_dim, index_rank, ToString(n.indices)));

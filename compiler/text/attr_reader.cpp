@@ -312,7 +312,9 @@ bool AttrReader::DimLabels(std::string_view name, ConvAttrs& conv) {
       return true;
     }
   }
-  return Fail(fmt::format("found dim_labels '{}', expected labels such as b01f_01io->b01f", text));
+  return parser_.Fail(
+      parser_.lex_.pos(),
+      fmt::format("found dim_labels '{}', expected labels such as b01f_01io->b01f", text));
 }
 
 }  // namespace fusemark

@@ -26,6 +26,16 @@ int PayloadBits(DType dtype) {
   }
 }
 
+// Significant bits, the hidden one included.
+int PrecisionBits(DType dtype) {
+  switch (dtype) {
+    case DType::kF16: return 11;
+    case DType::kBF16: return 8;
+    case DType::kF8E3M4: return 5;
+    default: return 4;  // the other narrow types have 4 or fewer
+  }
+}
+
 uint64_t DefaultNan(DType dtype, bool negative) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   return FloatToBits(dtype, negative ? -nan : nan);
@@ -72,17 +82,16 @@ void AppendFloat(DType dtype, uint64_t bits, std::string& text) {
   }
   if (dtype == DType::kF64) return AppendShortest(value, text);
   if (dtype == DType::kF32) return AppendShortest(static_cast<float>(value), text);
-  // Narrow types: the fewest digits that round to the same bits (at most 5 are needed).
+  // Narrow types: the exact value if it is short, else enough digits to round back (XLA's choice).
+  constexpr ptrdiff_t kShort = 8;
   char buffer[64];
-  for (int digits = 1; digits <= 17; ++digits) {
-    const auto result =
+  auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
+  if (result.ptr - buffer > kShort) {
+    const int digits = 2 + (PrecisionBits(dtype) * 30103) / 100000;
+    result =
         std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, digits);
-    double back = 0;
-    std::from_chars(buffer, result.ptr, back);
-    if (FloatToBits(dtype, back) != bits) continue;
-    text.append(buffer, result.ptr);
-    return;
   }
+  text.append(buffer, result.ptr);
 }
 
 }  // namespace fusemark

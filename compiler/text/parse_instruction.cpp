@@ -134,6 +134,10 @@ bool Parser::OpCode(Instr& instr, bool& async_sugar, Op& wrapped) {
     async_sugar = true;
     return true;
   }
+  if (lex_.Here() == '[') {
+    return Fail(place, fmt::format("found the unknown element type '{}', expected one such as f32",
+                                   word.substr(0, 60)));
+  }
   return Fail(place, fmt::format("found the unknown opcode '{}', expected an HLO opcode{}",
                                  word.substr(0, 60), OpSuggestion(word)));
 }
@@ -149,7 +153,8 @@ bool Parser::InstructionAfterName(Body& body, Instr& instr, const char* place) {
   if (!CollectAttrs(attrs)) return false;
   const Lexer after = lex_;
   const bool wrap = async_sugar && instr.op == Op::kAsyncStart;
-  if (wrap ? !WrapAsync(body, instr, wrapped, attrs) : !ReadAttrs(body, instr, attrs, place)) {
+  if (wrap ? !WrapAsync(body, instr, wrapped, attrs, place)
+           : !ReadAttrs(body, instr, attrs, place)) {
     return false;
   }
   lex_ = after;
@@ -310,8 +315,8 @@ bool Parser::CollectAttrs(std::vector<RawAttr>& attrs) {
 }
 
 // `dot-start(a, b), ...` is async-start of a computation that holds the dot.
-bool Parser::WrapAsync(Body& body, Instr& instr, Op wrapped, const std::vector<RawAttr>& attrs) {
-  const char* place = attrs.empty() ? lex_.pos() : attrs.front().name.data();
+bool Parser::WrapAsync(Body& body, Instr& instr, Op wrapped, const std::vector<RawAttr>& attrs,
+                       const char* place) {
   if (!instr.shape.is_tuple || instr.shape.elements.size() < 2) {
     return Fail(place, fmt::format("found {} as the result of {}-start, expected ((operands), "
                                    "result, state...)",

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <unordered_set>
 
@@ -25,6 +26,10 @@ bool IsDebugTable(std::string_view word) {
 bool Parser::Fail(const char* place, std::string message) {
   if (has_error_) return false;
   has_error_ = true;
+  if (place == text_.data() + text_.size()) {  // an empty last line would show nothing
+    while (place > text_.data() && std::isspace(static_cast<unsigned char>(place[-1])) != 0)
+      --place;
+  }
   const SourceLoc where = source_.LocOf(place);
   error_ = Invalid(fmt::format("{}:{}: {}", where.line, where.column, message), where);
   return false;

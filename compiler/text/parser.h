@@ -119,7 +119,8 @@ class Parser {
   bool ElementSuffix(Body& body, InstrId& id);
   bool CollectAttrs(std::vector<RawAttr>& attrs);
   bool InferResult(Body& body, Instr& instr, const char* place);
-  bool WrapAsync(Body& body, Instr& instr, Op wrapped, const std::vector<RawAttr>& attrs);
+  bool WrapAsync(Body& body, Instr& instr, Op wrapped, const std::vector<RawAttr>& attrs,
+                 const char* place);
   bool Add(Body& body, Instr&& instr, std::string_view name, const char* place, InstrId& id);
 
   // ---- parse_attributes.cpp ----

@@ -34,7 +34,7 @@ const char* SourceMap::PlaceOf(SourceLoc loc) const {
 
 std::string SourceMap::Excerpt(const char* place) const {
   constexpr int64_t kBefore = 60;
-  constexpr int64_t kAfter = 40;
+  constexpr int64_t kAfter = 70;
   const char* begin = text_.data();
   const char* end = begin + text_.size();
   const char* first = place;
