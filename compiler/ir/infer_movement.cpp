@@ -126,7 +126,10 @@ Inferred InferConcatenate(const InferContext& context) {
       return context.BadOperand(
           i, fmt::format("{} but for dimension {}", ToString(context.shape(0)), axis));
     }
-    if (__builtin_add_overflow(result.dims[axis], operand.dims[axis], &result.dims[axis]))
+    if (result.dims[axis] < 0 || operand.dims[axis] < 0) {
+      result.dims[axis] = -1;  // of unbounded size
+      result.dynamic_dims |= 1U << axis;
+    } else if (__builtin_add_overflow(result.dims[axis], operand.dims[axis], &result.dims[axis]))
       return context.Fail("the sizes of the operands add up to more than 64 bits hold");
   }
   return std::optional<Shape>(std::move(result));
