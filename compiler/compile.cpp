@@ -72,6 +72,17 @@ void Reach(const Module& module, ComputationId id, std::set<ComputationId>& reac
   }
 }
 
+// What off needs of the graph passes: composites as primitive operations, functions called in
+// place. No optimisation.
+Result<Module> Expanded(const Module& module) {
+  Module expanded = module;
+  PipelineOptions pipeline;
+  pipeline.only = {"expand-composites", "inline-calls"};
+  FM_TRY(const auto reports, RunPipeline(expanded, pipeline));
+  (void)reports;
+  return expanded;
+}
+
 }  // namespace
 
 std::string_view EngineName(Engine engine) {
@@ -98,21 +109,6 @@ std::vector<Shape> OutputLeaves(const Module& module) {
   FlattenLeaves(module.Entry().Root().shape, leaves);
   return leaves;
 }
-
-namespace {
-
-// What off needs of the graph passes: composites as primitive operations, functions called in
-// place. No optimisation.
-Result<Module> Expanded(const Module& module) {
-  Module expanded = module;
-  PipelineOptions pipeline;
-  pipeline.only = {"expand-composites", "inline-calls"};
-  FM_TRY(const auto reports, RunPipeline(expanded, pipeline));
-  (void)reports;
-  return expanded;
-}
-
-}  // namespace
 
 Result<void> CheckSupported(const Module& given) {
   FM_TRY(const Module module, Expanded(given));
@@ -149,7 +145,7 @@ Result<std::unique_ptr<Executable>> Compile(const Module& module, const CompileO
           std::make_unique<ReferenceExecutable>(module, options.cancelled));
     case Engine::kOff: {
       FM_TRY(const Module expanded, Expanded(module));
-      return CompileOff(expanded, options);
+      return CompileOff(expanded, options.target, options.threads, options.cancelled);
     }
     case Engine::kOn: return CompileOn(module, options);
   }

@@ -6,8 +6,8 @@
 #include "compiler/fusion/cost.h"
 #include "compiler/loops/knobs.h"
 #include "compiler/loops/print.h"
-#include "compiler/program/library_call.h"
 #include "compiler/on.h"
+#include "compiler/program/library_call.h"
 
 namespace fusemark {
 namespace {
@@ -22,7 +22,7 @@ std::string OpcodeCounts(const Computation& computation, const std::vector<Instr
   for (const auto& [name, count] : sorted) {
     if (!text.empty()) text += ", ";
     text += name;
-    if (count > 1) text += " " + std::to_string(count);
+    if (count > 1) text.append(" ").append(std::to_string(count));
   }
   return text;
 }

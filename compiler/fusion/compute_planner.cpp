@@ -20,6 +20,13 @@ bool IsLeaf(const Instr& instr) {
   return IsStructural(instr.op) || instr.op == Op::kIota;
 }
 
+// Rows only: the reduced dims are the minor ones.
+bool ReducesMinorDims(const Instr& reduce, const Shape& operand) {
+  const auto& dims = reduce.As<DimsAttrs>().dims;
+  const int64_t first = operand.rank() - static_cast<int64_t>(dims.size());
+  return std::all_of(dims.begin(), dims.end(), [&](int64_t dim) { return dim >= first; });
+}
+
 }  // namespace
 
 ComputePlanner::ComputePlanner(const Module& module, ComputationId id, const PlanChoices& choices)
@@ -113,17 +120,10 @@ void ComputePlanner::FindRowGroups() {
     const Instr& instr = At(i);
     if (!live_[i] || instr.op != Op::kReduce || instr.shape.is_tuple) continue;
     if (group_[i] != kNoGroup || dissolved_.contains(i) || Choice(i, false)) continue;
-    const Shape& operand = computation_[instr.operands[0]].shape;
-    // Rows only: the reduced dims are the minor ones.
-    for (const int64_t dim : instr.As<DimsAttrs>().dims) {
-      if (dim < operand.rank() - static_cast<int64_t>(instr.As<DimsAttrs>().dims.size())) {
-        goto next;
-      }
-    }
+    if (!ReducesMinorDims(instr, computation_[instr.operands[0]].shape)) continue;
     if (const auto group = GrowRowGroup(i); group.size() > 1) {
       for (const uint32_t member : group) group_[member] = i;
     }
-  next:;
   }
 }
 

@@ -11,7 +11,10 @@ constexpr std::string_view kHeader = "fusemark-config 1";
 
 std::string Numbers(const std::vector<InstrId>& ids) {
   std::string text;
-  for (const InstrId id : ids) text += (text.empty() ? "" : ",") + std::to_string(id.index);
+  for (const InstrId id : ids) {
+    if (!text.empty()) text += ',';
+    text += std::to_string(id.index);
+  }
   return text;
 }
 

@@ -2,10 +2,11 @@
 // produces, the database stores and export writes; one grammar, one parser. Lines:
 //
 //   fusemark-config 1
-//   knobs 1                                        version of the knob table
-//   module <32 hex digits>                         hash of the canonical text of the module after
-//   the graph passes computation 3 kernel loop roots=17 members=12,14,15 schedule <32 hex digits of
-//   the task> loop vector_bytes=0 unroll=4 ...
+//   knobs 1                                  version of the knob table
+//   module <32 hex digits>                   hash of the module after the graph passes
+//   computation 3
+//   kernel loop roots=17 members=12,14,15
+//   schedule <32 hex digits of the task> loop vector_bytes=0 unroll=4 ...
 //
 // Kernels stand in execution order. A task without a schedule line has the default schedule.
 #pragma once

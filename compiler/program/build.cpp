@@ -55,8 +55,8 @@ struct PlaceVisitor {
 };
 
 // Output leaves of a loop body that are the parameter leaf of the same number.
-std::vector<bool> InvariantLeaves(const Module& module, const Computation& body) {
-  const Slots slots(module, body, {});
+std::vector<bool> InvariantLeaves(const Computation& body) {
+  const Slots slots(body, {});
   std::vector<bool> invariant;
   for (int64_t leaf = 0; leaf < static_cast<int64_t>(slots.output_leaves().size()); ++leaf) {
     const ValueLeaf definition = slots.Definition({body.root, leaf});
@@ -73,7 +73,7 @@ class ProgramBuilder::ComputationBuilder {
       : owner_(owner),
         id_(id),
         computation_(owner.module_[id]),
-        slots_(owner.module_, computation_, invariant),
+        slots_(computation_, invariant),
         readers_(computation_.instrs.size(), 0),
         program_(std::make_unique<Program>()) {}
 
@@ -84,7 +84,7 @@ class ProgramBuilder::ComputationBuilder {
       Need({computation_.root, leaf});
     }
     for (const auto& [source, leaf] : slots_.MissingOutputs()) {
-      CopyStep copy{source, {Place::Base::kOutput, leaf}, 0};
+      CopyStep copy{source, {Place::Storage::kOutput, leaf}, 0};
       copy.bytes = ByteSizeOf(slots_.output_leaves()[static_cast<size_t>(leaf)]);
       Append(copy);
     }
@@ -190,7 +190,7 @@ class ProgramBuilder::ComputationBuilder {
     if (definition != operand || readers_[operand.index] != 1 || IsStructural(At(operand).op)) {
       return false;
     }
-    return slots_.PlaceOf({operand, 0}).base == Place::Base::kArena &&
+    return slots_.PlaceOf({operand, 0}).storage == Place::Storage::kArena &&
            !slots_.IsOutput({result, 0});
   }
 
@@ -271,7 +271,7 @@ class ProgramBuilder::ComputationBuilder {
     step.condition = Callee(instr.called[0]);
     step.body = Callee(instr.called[1]);
     step.initial = Leaves(instr.operands[0]);
-    step.invariant = InvariantLeaves(owner_.module_, owner_.module_[instr.called[1]]);
+    step.invariant = InvariantLeaves(owner_.module_[instr.called[1]]);
     std::vector<Shape> leaves;
     FlattenLeaves(instr.shape, leaves);
     for (size_t i = 0; i < leaves.size(); ++i) {
@@ -355,7 +355,7 @@ Result<void> ProgramBuilder::Build() {
   builders_.resize(count);
   for (const ComputationId id : WholeComputations(module_)) {
     std::vector<bool> invariant;
-    if (is_body[id.index]) invariant = InvariantLeaves(module_, module_[id]);
+    if (is_body[id.index]) invariant = InvariantLeaves(module_[id]);
     if (is_body[id.index] && (is_other[id.index] || id == module_.entry)) {
       return Unsupported("computation `" + module_[id].name +
                          "` is a loop body and is called in another role too");

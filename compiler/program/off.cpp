@@ -22,13 +22,21 @@ struct Block {
 
 using Blocks = std::vector<Block*>;
 
+constexpr size_t kNotAnOutput = SIZE_MAX;
+
 class OffExecutable final : public Executable {
  public:
-  OffExecutable(OffModule off, CompileStats stats, const CompileOptions& options)
+  OffExecutable(OffModule off, CompileStats stats, std::vector<int64_t> output_bytes, int threads,
+                const std::atomic<bool>* cancelled)
       : off_(std::move(off)),
         stats_(std::move(stats)),
-        threads_(options.threads),
-        cancelled_(options.cancelled) {}
+        output_bytes_(std::move(output_bytes)),
+        threads_(threads),
+        cancelled_(cancelled) {
+    const OffComputation& entry = off_.computations[off_.entry];
+    output_of_.assign(entry.values, kNotAnOutput);
+    for (size_t i = entry.results.size(); i-- > 0;) output_of_[entry.results[i]] = i;
+  }
 
   ~OffExecutable() override {
     for (Block* block : all_blocks_) delete block;
@@ -40,7 +48,7 @@ class OffExecutable final : public Executable {
     for (const void* param : params) arguments.push_back(External(const_cast<void*>(param)));
     outputs_ = outputs;
     Blocks results;
-    auto run = Computation(off_.entry, arguments, results, true);
+    auto run = RunComputation(off_.entry, arguments, results, true);
     for (size_t i = 0; i < results.size(); ++i) {
       if (results[i]->data != outputs[i]) {
         std::memcpy(outputs[i], results[i]->data, static_cast<size_t>(output_bytes_[i]));
@@ -53,8 +61,6 @@ class OffExecutable final : public Executable {
   }
   Result<void> Bind(std::span<const void* const>) override { return Ok(); }
   CompileStats Stats() const override { return stats_; }
-
-  void set_output_bytes(std::vector<int64_t> bytes) { output_bytes_ = std::move(bytes); }
 
  private:
   // ---- buffers
@@ -92,7 +98,8 @@ class OffExecutable final : public Executable {
   // ---- dispatch
 
   // `arguments` stay the caller's; `results` are owned by the caller afterwards.
-  Result<void> Computation(uint32_t index, const Blocks& arguments, Blocks& results, bool entry) {
+  Result<void> RunComputation(uint32_t index, const Blocks& arguments, Blocks& results,
+                              bool entry) {
     const OffComputation& computation = off_.computations[index];
     Blocks values(computation.values, nullptr);
     for (size_t i = 0; i < arguments.size(); ++i) {
@@ -104,7 +111,7 @@ class OffExecutable final : public Executable {
       if (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed)) {
         status = Error{Code::kCancelled, "interrupted"};
       } else {
-        status = Dispatch(action, values, entry ? &computation : nullptr);
+        status = Dispatch(action, values, entry);
       }
       if (!status.ok()) break;
       for (const uint32_t value : action.dead_after) {
@@ -124,7 +131,7 @@ class OffExecutable final : public Executable {
     return status;
   }
 
-  Result<void> Dispatch(const OffAction& action, Blocks& values, const OffComputation* entry) {
+  Result<void> Dispatch(const OffAction& action, Blocks& values, bool entry) {
     switch (action.kind) {
       case OffAction::Kind::kConstant:
         values[action.results[0]] =
@@ -133,8 +140,8 @@ class OffExecutable final : public Executable {
       case OffAction::Kind::kKernel:
       case OffAction::Kind::kLibrary: return Launch(action, values, entry);
       case OffAction::Kind::kCall: {
-        return Computation1(action, action.callees[0],
-                            Pick(action, values, 0, action.operands.size()), values);
+        return CallComputation(action, action.callees[0],
+                               Pick(action, values, 0, action.operands.size()), values);
       }
       case OffAction::Kind::kConditional: return Conditional(action, values);
       case OffAction::Kind::kWhile: return While(action, values);
@@ -148,21 +155,16 @@ class OffExecutable final : public Executable {
     return picked;
   }
 
-  Result<void> Computation1(const OffAction& action, uint32_t callee, const Blocks& arguments,
-                            Blocks& values) {
+  Result<void> CallComputation(const OffAction& action, uint32_t callee, const Blocks& arguments,
+                               Blocks& values) {
     Blocks results;
-    FM_RETURN_IF_ERROR(Computation(callee, arguments, results, false));
+    FM_RETURN_IF_ERROR(RunComputation(callee, arguments, results, false));
     for (size_t i = 0; i < results.size(); ++i) values[action.results[i]] = results[i];
     return Ok();
   }
 
-  Block* ResultBlock(uint32_t value, int64_t bytes, const OffComputation* entry) {
-    if (entry != nullptr) {
-      const auto at = std::find(entry->results.begin(), entry->results.end(), value);
-      if (at != entry->results.end()) {
-        return External(outputs_[static_cast<size_t>(at - entry->results.begin())]);
-      }
-    }
+  Block* ResultBlock(uint32_t value, int64_t bytes, bool entry) {
+    if (entry && output_of_[value] != kNotAnOutput) return External(outputs_[output_of_[value]]);
     return Allocate(bytes);
   }
 
@@ -171,7 +173,7 @@ class OffExecutable final : public Executable {
             "out of memory: a buffer of " + std::to_string(bytes) + " bytes cannot be allocated"};
   }
 
-  Result<void> Launch(const OffAction& action, Blocks& values, const OffComputation* entry) {
+  Result<void> Launch(const OffAction& action, Blocks& values, bool entry) {
     operands_.clear();
     results_.clear();
     for (const uint32_t operand : action.operands) operands_.push_back(values[operand]->data);
@@ -217,9 +219,9 @@ class OffExecutable final : public Executable {
     }
     size_t begin = 1;
     for (size_t i = 0; i < branch; ++i) begin += action.argument_counts[i];
-    return Computation1(action, action.callees[branch],
-                        Pick(action, values, begin, begin + action.argument_counts[branch]),
-                        values);
+    return CallComputation(action, action.callees[branch],
+                           Pick(action, values, begin, begin + action.argument_counts[branch]),
+                           values);
   }
 
   Result<void> While(const OffAction& action, Blocks& values) {
@@ -228,13 +230,13 @@ class OffExecutable final : public Executable {
     Result<void> status;
     while (status.ok()) {
       Blocks flag;
-      status = Computation(action.callees[0], state, flag, false);
+      status = RunComputation(action.callees[0], state, flag, false);
       if (!status.ok()) break;
       const bool more = *reinterpret_cast<const uint8_t*>(flag[0]->data) != 0;
       Release(flag[0]);
       if (!more) break;
       Blocks next;
-      status = Computation(action.callees[1], state, next, false);
+      status = RunComputation(action.callees[1], state, next, false);
       if (!status.ok()) break;
       for (Block* block : state) Release(block);
       state = std::move(next);
@@ -249,22 +251,23 @@ class OffExecutable final : public Executable {
 
   OffModule off_;
   CompileStats stats_;
+  std::vector<int64_t> output_bytes_;
+  std::vector<size_t> output_of_;  // by value of the entry: number of the first such output
   int threads_;
   const std::atomic<bool>* cancelled_;
   CachingAllocator allocator_;
   std::vector<Block*> all_blocks_, free_blocks_;
   std::span<void* const> outputs_;
-  std::vector<int64_t> output_bytes_;
   std::vector<const void*> operands_;
   std::vector<void*> results_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Executable>> CompileOff(const Module& module,
-                                               const CompileOptions& options) {
+Result<std::unique_ptr<Executable>> CompileOff(const Module& module, const loops::Target& target,
+                                               int threads, const std::atomic<bool>* cancelled) {
   const auto start = std::chrono::steady_clock::now();
-  FM_TRY(OffModule off, BuildOff(module, options.target, options.threads));
+  FM_TRY(OffModule off, BuildOff(module, target, threads));
   CompileStats stats;
   for (const OffAction& action : off.computations[off.entry].actions) {
     if (action.kind != OffAction::Kind::kConstant) ++stats.kernels;
@@ -277,9 +280,8 @@ Result<std::unique_ptr<Executable>> CompileOff(const Module& module,
   std::vector<Shape> leaves;
   FlattenLeaves(module.Entry().Root().shape, leaves);
   for (const Shape& leaf : leaves) output_bytes.push_back(ByteSizeOf(leaf));
-  auto executable = std::make_unique<OffExecutable>(std::move(off), std::move(stats), options);
-  executable->set_output_bytes(std::move(output_bytes));
-  return std::unique_ptr<Executable>(std::move(executable));
+  return std::unique_ptr<Executable>(std::make_unique<OffExecutable>(
+      std::move(off), std::move(stats), std::move(output_bytes), threads, cancelled));
 }
 
 }  // namespace fusemark

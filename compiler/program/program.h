@@ -1,5 +1,5 @@
 // The host program of on mode: what runs between kernels. A computation becomes a list of steps
-// over places; a place is a base (a parameter, an output, the arena, a constant) plus an offset
+// over places; a place is a storage (a parameter, an output, the arena, a constant) plus an offset
 // fixed at compile time. Running it does no look-up by name, allocates nothing and copies loop
 // state never: `while` swaps two sets of pointers.
 //
@@ -18,10 +18,10 @@
 namespace fusemark {
 
 struct Place {
-  enum class Base : uint8_t { kArena, kParam, kOutput, kConstant };
-  Base base = Base::kArena;
-  int64_t offset =
-      0;  // bytes into the arena; leaf number of a parameter or output; number of a constant
+  enum class Storage : uint8_t { kArena, kParam, kOutput, kConstant };
+  Storage storage = Storage::kArena;
+  // Bytes into the arena; leaf number of a parameter or output; number of a constant.
+  int64_t offset = 0;
   bool operator==(const Place&) const = default;
 };
 

@@ -27,11 +27,11 @@ class Runner {
 
  private:
   const void* Read(const Place& place) const {
-    switch (place.base) {
-      case Place::Base::kArena: return arena_ + place.offset;
-      case Place::Base::kParam: return params_[place.offset];
-      case Place::Base::kOutput: return outputs_[place.offset];
-      case Place::Base::kConstant:
+    switch (place.storage) {
+      case Place::Storage::kArena: return arena_ + place.offset;
+      case Place::Storage::kParam: return params_[place.offset];
+      case Place::Storage::kOutput: return outputs_[place.offset];
+      case Place::Storage::kConstant:
         return program_.constants[static_cast<size_t>(place.offset)].bytes().data();
     }
     return nullptr;

@@ -18,10 +18,8 @@ const Literal* LiteralLeaf(const Literal& literal, int64_t& leaf) {
 
 }  // namespace
 
-Slots::Slots(const Module& module, const Computation& computation,
-             const std::vector<bool>& skip_outputs)
+Slots::Slots(const Computation& computation, const std::vector<bool>& skip_outputs)
     : computation_(computation), skip_outputs_(skip_outputs) {
-  (void)module;
   int64_t base = 0;
   for (const InstrId parameter : computation.parameters) {
     parameter_base_.push_back(base);
@@ -71,7 +69,7 @@ Place Slots::ConstantPlace(ValueLeaf value) {
   const Literal* literal = LiteralLeaf(computation_[value.instr].As<ConstantAttrs>().literal, leaf);
   FM_CHECK(literal != nullptr, computation_[value.instr].name);
   constants_.push_back(*literal);
-  return {Place::Base::kConstant, static_cast<int64_t>(constants_.size()) - 1};
+  return {Place::Storage::kConstant, static_cast<int64_t>(constants_.size()) - 1};
 }
 
 Place Slots::PlaceOf(ValueLeaf value) {
@@ -81,7 +79,7 @@ Place Slots::PlaceOf(ValueLeaf value) {
   Place place;
   if (instr.op == Op::kParameter) {
     const auto number = static_cast<size_t>(instr.As<ParameterAttrs>().number);
-    place = {Place::Base::kParam, parameter_base_[number] + definition.leaf};
+    place = {Place::Storage::kParam, parameter_base_[number] + definition.leaf};
   } else {
     FM_CHECK(instr.op == Op::kConstant, "`" + instr.name + "` is read before it is computed");
     place = ConstantPlace(definition);
@@ -92,13 +90,13 @@ Place Slots::PlaceOf(ValueLeaf value) {
 
 Place Slots::Temporary(int64_t bytes) {
   slots_.push_back({bytes, INT64_MAX, -1, 0});
-  return {Place::Base::kArena, static_cast<int64_t>(slots_.size()) - 1};
+  return {Place::Storage::kArena, static_cast<int64_t>(slots_.size()) - 1};
 }
 
 Place Slots::Define(ValueLeaf value, int64_t bytes) {
   const auto output = outputs_.find(value);
   const Place place =
-      output != outputs_.end() ? Place{Place::Base::kOutput, output->second} : Temporary(bytes);
+      output != outputs_.end() ? Place{Place::Storage::kOutput, output->second} : Temporary(bytes);
   places_[value] = place;
   return place;
 }
@@ -113,7 +111,7 @@ void Slots::Resize(Place place, int64_t bytes) {
 }
 
 void Slots::Touch(Place place, int64_t step) {
-  if (place.base != Place::Base::kArena) return;
+  if (place.storage != Place::Storage::kArena) return;
   ArenaSlot& slot = slots_[static_cast<size_t>(place.offset)];
   slot.first = std::min(slot.first, step);
   slot.last = std::max(slot.last, step);
@@ -124,7 +122,7 @@ std::vector<std::pair<Place, int64_t>> Slots::MissingOutputs() {
   for (int64_t leaf = 0; leaf < static_cast<int64_t>(output_leaves_.size()); ++leaf) {
     if (skip_outputs_[static_cast<size_t>(leaf)]) continue;
     const Place source = PlaceOf(output_definitions_[static_cast<size_t>(leaf)]);
-    if (source != Place{Place::Base::kOutput, leaf}) missing.emplace_back(source, leaf);
+    if (source != Place{Place::Storage::kOutput, leaf}) missing.emplace_back(source, leaf);
   }
   return missing;
 }
@@ -137,7 +135,7 @@ int64_t Slots::Assign() {
 }
 
 Place Slots::Final(Place place) const {
-  if (place.base == Place::Base::kArena) {
+  if (place.storage == Place::Storage::kArena) {
     place.offset = slots_[static_cast<size_t>(place.offset)].offset;
   }
   return place;

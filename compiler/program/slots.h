@@ -22,8 +22,7 @@ struct ValueLeaf {
 class Slots {
  public:
   // `skip_outputs`: output leaves that nobody writes (loop invariants).
-  Slots(const Module& module, const Computation& computation,
-        const std::vector<bool>& skip_outputs);
+  Slots(const Computation& computation, const std::vector<bool>& skip_outputs);
 
   // The instruction that really defines the leaf: tuples and get-tuple-elements looked through.
   ValueLeaf Definition(ValueLeaf value) const;

@@ -555,11 +555,13 @@ class Interrupt(CliTest):
                                 stderr=subprocess.PIPE, text=True, env=self.environment())
 
     def test_finished_rows_are_kept(self):
-        other = self.write("other.hlo", TINY)
-        process = self.start("run", self.tiny, other, "--engine", "off,on", "--duration", "4s",
+        # Large enough that the limit on kept samples does not end a row before its duration.
+        slow = self.write("slow.hlo", "HloModule slow\nENTRY main {\n"
+                          "  p = f32[512,512] parameter(0)\n  ROOT t = f32[512,512] tanh(p)\n}\n")
+        process = self.start("run", slow, self.tiny, "--engine", "off,on", "--duration", "5s",
                              "--warmup", "2", "--threads", "1", "--format", "json")
         seen = ""
-        while "tiny / off" not in seen:
+        while "slow / off" not in seen:
             line = process.stderr.readline()
             self.assertTrue(line, seen)
             seen += line
@@ -570,7 +572,7 @@ class Interrupt(CliTest):
         document = json.loads(stdout)
         self.assertEqual(document["exit_code"], 130)
         rows = [(row["workload"], row["engine"], row["status"]) for row in document["results"]]
-        self.assertEqual(rows, [("tiny", "off", "ok"), ("tiny", "on", "interrupted")])
+        self.assertEqual(rows, [("slow", "off", "ok"), ("slow", "on", "interrupted")])
         self.assertGreater(document["results"][1]["latency"]["n"], 0)
         self.assertEqual(self.stored("SELECT status FROM run ORDER BY id"),
                          [("ok",), ("interrupted",)])

@@ -1,0 +1,34 @@
+// What every engine hands out: something that runs a module's entry on the caller's buffers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "compiler/support/result.h"
+
+namespace fusemark {
+
+// What compiling cost and produced.
+struct CompileStats {
+  int64_t compile_ns = 0;        // whole Compile() call
+  int64_t kernels = 0;           // launches of the entry's program, loop bodies counted once
+  int64_t unique_kernels = 0;    // after identical tasks are merged
+  int64_t peak_arena_bytes = 0;  // intermediates: the arena (on); live buffers, after a run (off)
+  std::string config_text;       // the plan and schedules in force, canonical text (on)
+};
+
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  // One pointer per leaf of the entry parameters / result in depth-first order, 64-byte aligned,
+  // dense row-major. The outputs belong to the caller and are overwritten. kCancelled if the flag
+  // was raised, kLaunchFailed otherwise.
+  virtual Result<void> Run(std::span<const void* const> params, std::span<void* const> outputs) = 0;
+  // After the inputs of the resident parameters are known: fold and pack them. Optional; Run()
+  // works without.
+  virtual Result<void> Bind(std::span<const void* const> params) = 0;
+  virtual CompileStats Stats() const = 0;
+};
+
+}  // namespace fusemark
