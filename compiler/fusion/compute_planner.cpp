@@ -278,7 +278,7 @@ Result<ComputationPlan> ComputePlanner::Assemble() {
   bool dissolved = false;
   FM_RETURN_IF_ERROR(LowerGroups(kernels, &dissolved));
   if (dissolved) return ComputationPlan{};
-  return ComputationPlan{InOrder(std::move(kernels))};
+  return InOrder(std::move(kernels));
 }
 
 // Asks the lowering about every kernel that is more than one instruction.
@@ -297,7 +297,9 @@ Result<void> ComputePlanner::LowerGroups(std::vector<KernelPlan>& kernels, bool*
   return Ok();
 }
 
-std::vector<KernelPlan> ComputePlanner::InOrder(std::vector<KernelPlan> kernels) const {
+// By kernel: the kernels whose results it reads, directly or through structural values.
+std::vector<std::set<uint32_t>> ComputePlanner::Needs(
+    const std::vector<KernelPlan>& kernels) const {
   std::vector<uint32_t> producer(computation_.instrs.size(), UINT32_MAX);
   for (uint32_t k = 0; k < kernels.size(); ++k) {
     for (const InstrId root : kernels[k].roots) producer[root.index] = k;
@@ -327,6 +329,12 @@ std::vector<KernelPlan> ComputePlanner::InOrder(std::vector<KernelPlan> kernels)
     for (const InstrId member : kernels[k].members) read(member);
     for (const InstrId root : kernels[k].roots) read(root);
   }
+  return before;
+}
+
+// Two row groups may each read a result of the other: one on such a cycle is dissolved.
+ComputationPlan ComputePlanner::InOrder(std::vector<KernelPlan> kernels) {
+  const std::vector<std::set<uint32_t>> before = Needs(kernels);
   std::vector<std::vector<uint32_t>> after(kernels.size());
   std::vector<size_t> waiting(kernels.size());
   std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ready;
@@ -335,17 +343,43 @@ std::vector<KernelPlan> ComputePlanner::InOrder(std::vector<KernelPlan> kernels)
     for (const uint32_t b : before[k]) after[b].push_back(k);
     if (waiting[k] == 0) ready.push(k);
   }
-  std::vector<KernelPlan> ordered;
+  std::vector<uint32_t> order;
   while (!ready.empty()) {
     const uint32_t k = ready.top();
     ready.pop();
-    ordered.push_back(std::move(kernels[k]));
+    order.push_back(k);
     for (const uint32_t next : after[k]) {
       if (--waiting[next] == 0) ready.push(next);
     }
   }
-  FM_CHECK(ordered.size() == kernels.size(), "the kernels of a plan wait for each other");
-  return ordered;
+  if (order.size() < kernels.size()) {
+    DissolveCycle(kernels, after);
+    return {};
+  }
+  ComputationPlan plan;
+  for (const uint32_t k : order) plan.kernels.push_back(std::move(kernels[k]));
+  return plan;
+}
+
+void ComputePlanner::DissolveCycle(const std::vector<KernelPlan>& kernels,
+                                   const std::vector<std::vector<uint32_t>>& after) {
+  for (uint32_t k = 0; k < kernels.size(); ++k) {
+    if (kernels[k].klass != loops::KernelClass::kRow) continue;
+    std::vector<bool> reached(kernels.size(), false);
+    std::vector<uint32_t> open = {k};
+    while (!open.empty() && !reached[k]) {
+      const uint32_t from = open.back();
+      open.pop_back();
+      for (const uint32_t next : after[from]) {
+        if (!reached[next]) open.push_back(next);
+        reached[next] = true;
+      }
+    }
+    if (!reached[k]) continue;
+    dissolved_.insert(group_[kernels[k].roots[0].index]);
+    return;
+  }
+  FM_CHECK(false, "kernels wait for each other and none of them is a row group");
 }
 
 }  // namespace fusemark

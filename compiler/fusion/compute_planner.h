@@ -1,7 +1,8 @@
 // Plans one computation (internal to fusion/). Three steps: find row groups (reductions and the
 // elementwise work around them over one row), place every instruction in reverse order (which
 // kernels would compute it, how often, at what cost), and assemble kernels in an executable order.
-// A row group that the lowering refuses is dissolved and the computation planned again.
+// A row group that the lowering refuses, or that waits for itself through another kernel, is
+// dissolved and the computation planned again.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,10 @@ class ComputePlanner {
   void Place(uint32_t index);
   Result<ComputationPlan> Assemble();
   Result<void> LowerGroups(std::vector<KernelPlan>& kernels, bool* dissolved);
-  std::vector<KernelPlan> InOrder(std::vector<KernelPlan> kernels) const;
+  ComputationPlan InOrder(std::vector<KernelPlan> kernels);
+  std::vector<std::set<uint32_t>> Needs(const std::vector<KernelPlan>& kernels) const;
+  void DissolveCycle(const std::vector<KernelPlan>& kernels,
+                     const std::vector<std::vector<uint32_t>>& after);
 
   // Questions.
   const Instr& At(uint32_t index) const { return computation_.instrs[index]; }

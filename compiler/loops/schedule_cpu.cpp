@@ -18,6 +18,8 @@ namespace {
 constexpr double kNanosecondsPerElement = 0.25;
 // A parallel phase has to be worth this many fork-joins.
 constexpr double kForkJoins = 10;
+// Additions in a row into one accumulator of a long sum.
+constexpr int64_t kPartialSum = 128;
 // Bodies times unrolled iterations beyond this make the code grow for nothing.
 constexpr int64_t kUnrolledStatements = 96;
 
@@ -254,7 +256,20 @@ class Scheduler {
     }
     const bool along_k = outer.empty() || UnitStrides(k) > std::max(UnitStrides(outer.back()), 0);
     if (along_k && PrivateLanes(k)) return;
+    if (kernel_.klass == KernelClass::kReduce) PartialSums(k);
     if (!outer.empty()) Columns(outer);
+  }
+
+  // A long sum as a sum of partial sums: the rounding error grows with the length of each.
+  void PartialSums(const std::string& k) {
+    if (LargestExtent(k) <= kPartialSum) return;
+    const Kernel before = kernel_;
+    const size_t applied = list_.size();
+    if (Tile(k, kPartialSum, k + "b", k + "p") &&
+        Try({PrimitiveKind::kPrivatise, {k + "p", k + "s", k + "l"}, 1, ""}))
+      return;
+    kernel_ = before;
+    list_.resize(applied);
   }
 
   // Vector accumulators along the reduction itself.
