@@ -71,6 +71,8 @@ class ConfigParser {
         return Invalid("config line " + std::to_string(i + 1) + ": " + result.error().message);
       }
     }
+    if (!has_knobs_) return Invalid("config: no `knobs` line");
+    if (!has_module_) return Invalid("config: no `module` line");
     return std::move(config_);
   }
 
@@ -92,11 +94,14 @@ class ConfigParser {
   Result<void> ModuleLine(std::string_view rest) {
     const auto hash = ParseHash(rest);
     if (!hash) return Invalid("expected 32 hex digits, found `" + std::string(rest) + "`");
+    if (has_module_) return Invalid("a second `module` line");
+    has_module_ = true;
     config_.module_hash = *hash;
     return Ok();
   }
 
   Result<void> KnobsLine(std::string_view rest) {
+    has_knobs_ = true;
     if (ParseInt(rest) == loops::kKnobTableVersion) return Ok();
     return Invalid("made with knob table " + std::string(rest) + ", this version has " +
                    std::to_string(loops::kKnobTableVersion));
@@ -107,8 +112,13 @@ class ConfigParser {
     const auto index = ParseInt(rest);
     if (!index || *index < 0 || *index > kMost) return Invalid("expected a computation number");
     auto& computations = config_.plan.computations;
-    computations.resize(std::max(computations.size(), static_cast<size_t>(*index) + 1));
-    current_ = static_cast<size_t>(*index);
+    const auto number = static_cast<size_t>(*index);
+    if (number < computations.size()) {
+      return Invalid("computations stand once each, in increasing order; found " +
+                     std::string(rest) + " again or late");
+    }
+    computations.resize(number + 1);
+    current_ = number;
     return Ok();
   }
 
@@ -127,7 +137,9 @@ class ConfigParser {
       const auto ids = ParseNumbers(roots ? *roots : members.value_or("?"));
       if (!ids)
         return Invalid("expected roots=N,... members=N,..., found `" + std::string(words[i]) + "`");
-      (roots ? kernel.roots : kernel.members) = *ids;
+      std::vector<InstrId>& field = roots ? kernel.roots : kernel.members;
+      if (!field.empty()) return Invalid("`" + std::string(words[i]) + "` comes a second time");
+      field = *ids;
     }
     if (kernel.roots.empty()) return Invalid("a kernel needs roots=N,...");
     config_.plan.computations[current_].kernels.push_back(std::move(kernel));
@@ -138,11 +150,14 @@ class ConfigParser {
     const auto hash = ParseHash(rest.substr(0, rest.find(' ')));
     if (!hash || rest.size() < 33) return Invalid("expected a task hash and a schedule");
     FM_TRY(const loops::ScheduleLine line, loops::ParseSchedule(Trim(rest.substr(33))));
-    config_.schedules[*hash] = line;
+    if (!config_.schedules.emplace(*hash, line).second) {
+      return Invalid("a second schedule for task " + ToHex(*hash));
+    }
     return Ok();
   }
 
   Config config_;
+  bool has_module_ = false, has_knobs_ = false;
   size_t current_ = SIZE_MAX;
 };
 

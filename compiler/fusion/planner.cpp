@@ -82,9 +82,6 @@ PlanChoices FlippableChoices(const Module& module, const PlannedModule& planned)
           break;
         case Placement::kShared:
         case Placement::kRecompute: flips[{id.index, i}] = false; break;
-        case Placement::kAnchor:
-          if (ClassOf(instr.op) == OpClass::Contract) flips[{id.index, i}] = false;
-          break;
         case Placement::kInRow:
           if (instr.op == Op::kReduce) flips[{id.index, i}] = true;
           break;
@@ -97,19 +94,45 @@ PlanChoices FlippableChoices(const Module& module, const PlannedModule& planned)
 
 namespace {
 
+Error NoPart(const Computation& computation, InstrId instr, const std::string& why) {
+  const bool known = instr.index < computation.instrs.size();
+  return Invalid("plan: instruction " + std::to_string(instr.index) + " of computation `" +
+                 computation.name + "` " + (known ? "(`" + computation[instr].name + "`) " : "") +
+                 why);
+}
+
+// Roots and members as the planner writes them: increasing, each once, none handled elsewhere.
+Result<void> CheckKernelPlan(const Computation& computation, const KernelPlan& kernel,
+                             const std::vector<bool>& done) {
+  if (kernel.roots.empty()) return Invalid("plan: a kernel without roots");
+  for (const auto* list : {&kernel.roots, &kernel.members}) {
+    for (size_t i = 0; i < list->size(); ++i) {
+      const InstrId instr = (*list)[i];
+      if (instr.index >= computation.instrs.size() || IsStructural(computation[instr].op)) {
+        return NoPart(computation, instr, "cannot be part of a kernel");
+      }
+      if (i > 0 && !((*list)[i - 1] < instr)) {
+        return NoPart(computation, instr, "is not listed once and in increasing order");
+      }
+    }
+  }
+  for (const InstrId root : kernel.roots) {
+    if (done[root.index]) return NoPart(computation, root, "is materialised by two kernels");
+    if (std::binary_search(kernel.members.begin(), kernel.members.end(), root)) {
+      return NoPart(computation, root, "is both root and member of a kernel");
+    }
+  }
+  return Ok();
+}
+
 Result<void> CheckComputationPlan(const Module& module, ComputationId id,
                                   const ComputationPlan& plan) {
   const Computation& computation = module[id];
   std::vector<bool> done(computation.instrs.size(), false);
   for (const KernelPlan& kernel : plan.kernels) {
+    FM_RETURN_IF_ERROR(CheckKernelPlan(computation, kernel, done));
     std::vector<InstrId> inside = kernel.members;
     inside.insert(inside.end(), kernel.roots.begin(), kernel.roots.end());
-    for (const InstrId instr : inside) {
-      if (instr.index >= computation.instrs.size() || IsStructural(computation[instr].op)) {
-        return Invalid("plan: instruction " + std::to_string(instr.index) + " of computation " +
-                       std::to_string(id.index) + " cannot be part of a kernel");
-      }
-    }
     const std::set<InstrId> own(inside.begin(), inside.end());
     for (const InstrId instr : inside) {
       for (const InstrId operand : computation[instr].operands) {

@@ -44,8 +44,8 @@ Result<std::string> RunVerify(const Case& test) {
 
 constexpr Directive kDirectives[] = {
     {"canonical", RunCanonical}, {"loops", RunLoops},           {"parse", RunParse},
-    {"pass", RunPass},           {"pipeline", RunPipelineCase}, {"roundtrip", RunRoundtrip},
-    {"verify", RunVerify},
+    {"pass", RunPass},           {"pipeline", RunPipelineCase}, {"plan", RunPlan},
+    {"roundtrip", RunRoundtrip}, {"verify", RunVerify},
 };
 
 }  // namespace

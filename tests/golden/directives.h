@@ -22,6 +22,7 @@ struct Directive {
 Result<std::string> RunPass(const Case& test);          // pass_directives.cpp
 Result<std::string> RunPipelineCase(const Case& test);  // pass_directives.cpp
 Result<std::string> RunLoops(const Case& test);         // loop_directives.cpp
+Result<std::string> RunPlan(const Case& test);          // plan_directives.cpp
 
 // Bare instructions come back as bare instructions, whole modules as whole modules.
 std::string PrintLikeInput(const Module& module);

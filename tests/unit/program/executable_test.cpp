@@ -1,0 +1,163 @@
+// The contract of Executable (program/executable.h) for every engine: runs again with other
+// inputs, can be cancelled, reports what it compiled; and what on does with a stored config.
+#include "compiler/program/executable.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+
+#include "compiler/fusion/config.h"
+#include "compiler/on.h"
+#include "compiler/text/text.h"
+#include "tests/unit/program/engine_run.h"
+
+namespace fusemark {
+namespace {
+
+constexpr char kMlp[] = R"(HloModule mlp
+ENTRY main {
+  x = f32[16,32] parameter(0)
+  w = f32[32,24] parameter(1)
+  b = f32[24] parameter(2)
+  d = f32[16,24] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  bias = f32[16,24] broadcast(b), dimensions={1}
+  s = f32[16,24] add(d, bias)
+  t = f32[16,24] tanh(s)
+  w2 = f32[24,8] parameter(3)
+  e = f32[16,8] dot(t, w2), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT r = f32[16,8] exponential(e)
+})";
+
+constexpr char kForever[] = R"(HloModule forever
+condition { s = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(-1)
+  ROOT more = pred[] compare(i, n), direction=NE }
+body { s = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[64] get-tuple-element(s), index=1
+  y = f32[64] sine(x)
+  ROOT r = (s32[], f32[64]) tuple(i, y) }
+ENTRY main {
+  x = f32[64] parameter(0)
+  zero = s32[] constant(0)
+  init = (s32[], f32[64]) tuple(zero, x)
+  ROOT w = (s32[], f32[64]) while(init), condition=condition, body=body
+})";
+
+Module Parsed(const char* text) {
+  auto module = ParseModule(text, "test");
+  FM_CHECK(module.ok(), module.error().message);
+  return std::move(*module);
+}
+
+class EachEngine : public ::testing::TestWithParam<Engine> {};
+
+TEST_P(EachEngine, RunsAgainWithOtherInputs) {
+  const Module module = Parsed(kMlp);
+  auto executable = Compile(module, OptionsOf(GetParam()));
+  ASSERT_TRUE(executable.ok()) << executable.error().message;
+  std::vector<std::vector<Tensor>> results;
+  for (const uint64_t seed : {0, 1, 0}) {
+    const auto inputs = InputsOf(module, seed);
+    const auto want = CompileAndRun(module, OptionsOf(Engine::kReference), inputs);
+    auto got = RunOnce(**executable, module, inputs);
+    ASSERT_TRUE(got.ok()) << got.error().message;
+    EXPECT_EQ(Difference(*got, *want), "") << "seed " << seed;
+    results.push_back(std::move(*got));
+  }
+  // Nothing is left over from the run between.
+  EXPECT_EQ(Difference(results[2], results[0], 1e-300), "");
+  EXPECT_NE(Difference(results[1], results[0]), "");
+}
+
+TEST_P(EachEngine, StopsWhenCancelled) {
+  const Module module = Parsed(kForever);
+  std::atomic<bool> cancelled{true};
+  CompileOptions options = OptionsOf(GetParam());
+  options.cancelled = &cancelled;
+  const auto result = CompileAndRun(module, options, InputsOf(module));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::kCancelled) << result.error().message;
+}
+
+TEST_P(EachEngine, NamesWhatItCannotRun) {
+  const Module module = Parsed(
+      "HloModule m\nENTRY main {\n  x = f32[4] parameter(0)\n"
+      "  ROOT mystery = f32[4] custom-call(x), custom_call_target=\"nobody_knows\"\n}");
+  const auto supported = CheckSupported(module);
+  ASSERT_FALSE(supported.ok());
+  EXPECT_EQ(supported.error().code, Code::kUnsupported);
+  EXPECT_NE(supported.error().message.find("mystery"), std::string::npos);
+  EXPECT_NE(supported.error().message.find("custom-call"), std::string::npos);
+  EXPECT_NE(supported.error().message.find('4'), std::string::npos) << "the line";
+  const auto result = CompileAndRun(module, OptionsOf(GetParam()), InputsOf(module));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::kUnsupported) << result.error().message;
+  EXPECT_NE(result.error().message.find("mystery"), std::string::npos) << result.error().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EachEngine,
+                         ::testing::Values(Engine::kReference, Engine::kOff, Engine::kOn),
+                         [](const auto& param) { return std::string(EngineName(param.param)); });
+
+TEST(Stats, TellWhatWasCompiled) {
+  const Module module = Parsed(kMlp);
+  auto on = Compile(module, OptionsOf(Engine::kOn));
+  ASSERT_TRUE(on.ok()) << on.error().message;
+  const CompileStats stats = (*on)->Stats();
+  EXPECT_GT(stats.compile_ns, 0);
+  EXPECT_EQ(stats.kernels, 4);  // dot, bias + tanh, dot, exponential
+  EXPECT_GE(stats.unique_kernels, 2);
+  // d and t and e live, the result has its own memory.
+  EXPECT_GE(stats.peak_arena_bytes, 16 * 24 * 4 * 2);
+  EXPECT_TRUE(ParseConfig(stats.config_text).ok());
+}
+
+TEST(Stats, OffReportsItsPeakAfterARun) {
+  const Module module = Parsed(kMlp);
+  auto off = Compile(module, OptionsOf(Engine::kOff));
+  ASSERT_TRUE(off.ok()) << off.error().message;
+  ASSERT_TRUE(RunOnce(**off, module, InputsOf(module)).ok());
+  EXPECT_GE((*off)->Stats().peak_arena_bytes, 16 * 24 * 4);
+  EXPECT_GE((*off)->Stats().kernels, 5);
+}
+
+TEST(StoredConfig, ReplaysWhatWasInForce) {
+  const Module module = Parsed(kMlp);
+  auto first = Compile(module, OptionsOf(Engine::kOn));
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  CompileOptions options = OptionsOf(Engine::kOn);
+  options.config_text = (*first)->Stats().config_text;
+  auto second = Compile(module, options);
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  EXPECT_EQ((*second)->Stats().config_text, options.config_text);
+  const auto inputs = InputsOf(module);
+  EXPECT_EQ(
+      Difference(*RunOnce(**first, module, inputs), *RunOnce(**second, module, inputs), 1e-300),
+      "");
+}
+
+TEST(StoredConfig, OfAnotherModuleIsStale) {
+  auto other = Compile(Parsed(kForever), OptionsOf(Engine::kOn));
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  CompileOptions options = OptionsOf(Engine::kOn);
+  options.config_text = (*other)->Stats().config_text;
+  const auto result = Compile(Parsed(kMlp), options);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::kInvalidInput) << result.error().message;
+}
+
+TEST(StoredConfig, ThatDoesNotParseIsStale) {
+  for (const char* text : {"nonsense", "fusemark-config 2\n", "fusemark-config 1\n"}) {
+    CompileOptions options = OptionsOf(Engine::kOn);
+    options.config_text = text;
+    const auto result = Compile(Parsed(kMlp), options);
+    ASSERT_FALSE(result.ok()) << text;
+    EXPECT_EQ(result.error().code, Code::kInvalidInput) << result.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace fusemark

@@ -1,0 +1,96 @@
+// Every plan and every schedule is correct: random modules, run off and on, and on again with
+// random plan flips and a random schedule per task, against the reference.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "compiler/ir/verify.h"
+#include "compiler/on.h"
+#include "compiler/text/text.h"
+#include "tests/unit/passes/random_module.h"
+#include "tests/unit/program/engine_run.h"
+
+namespace fusemark {
+namespace {
+
+// A random plan and a random schedule per task: one of the flips the tuner tries, or any choice
+// for any instruction.
+Result<std::string> RandomConfig(const OnProblem& problem, std::mt19937_64& random) {
+  PlanChoices choices;
+  for (const auto& flip : FlippableChoices(problem.module, problem.planned)) {
+    if (random() % 2 == 0) choices.insert(flip);
+  }
+  if (random() % 2 == 0) {
+    const uint32_t entry = problem.module.entry.index;
+    for (uint32_t i = 0; i < problem.module.Entry().instrs.size(); ++i) {
+      if (random() % 2 == 0) choices[{entry, i}] = random() % 2 == 0;
+    }
+  }
+  FM_TRY(PlannedModule planned, MakePlan(problem.module, choices));
+  FM_RETURN_IF_ERROR(CheckPlan(problem.module, planned.plan));
+  Config config{problem.module_hash, planned.plan, {}};
+  FM_TRY(const auto tasks, TasksOf(problem.module, config.plan));
+  for (const Task& task : tasks) {
+    loops::ScheduleLine line{task.klass, {}};
+    for (const loops::Knob* knob : loops::KnobsOf(task.klass, loops::Numerics::kApproximates)) {
+      knob->Set(line.schedule, knob->domain[random() % knob->domain.size()]);
+    }
+    config.schedules[task.id] = line;
+  }
+  return PrintConfig(config);
+}
+
+// Where a small difference in rounding may decide for another branch or grow without bound, two
+// correct engines need not agree.
+bool IsStable(const Module& module) {
+  for (const Computation& computation : module.computations) {
+    for (const Instr& instr : computation.instrs) {
+      const DType dtype = instr.shape.is_array() ? instr.shape.dtype : DType::kF32;
+      if (instr.op == Op::kCompare && IsFloat(computation[instr.operands[0]].shape.dtype)) {
+        return false;
+      }
+      if (instr.op == Op::kDivide && IsFloat(dtype)) return false;
+      if (instr.op == Op::kConvert && !IsFloat(dtype) &&
+          IsFloat(computation[instr.operands[0]].shape.dtype)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+class RandomModules : public ::testing::TestWithParam<int> {};
+
+TEST_P(RandomModules, AgreeUnderEveryPlanAndSchedule) {
+  int stable = 0;
+  for (int i = 0; i < 24; ++i) {
+    const auto seed = static_cast<uint64_t>(GetParam() * 1000 + i);
+    Module module = RandomModule(seed).Make();
+    module.name = "random" + std::to_string(seed);
+    if (!IsStable(module)) continue;
+    ++stable;
+    const auto inputs = InputsOf(module);
+    ASSERT_EQ(EnginesDisagree(module, inputs), "") << PrintModule(module);
+    const auto want = CompileAndRun(module, OptionsOf(Engine::kReference), inputs);
+    std::mt19937_64 random(seed);
+    const auto problem = PrepareOn(module, OptionsOf(Engine::kOn));
+    ASSERT_TRUE(problem.ok()) << problem.error().message << PrintModule(module);
+    for (int trial = 0; trial < 3; ++trial) {
+      const auto config = RandomConfig(*problem, random);
+      ASSERT_TRUE(config.ok()) << config.error().message << PrintModule(problem->module);
+      CompileOptions options = OptionsOf(Engine::kOn, 1 + trial % 2);
+      options.config_text = *config;
+      const auto got = CompileAndRun(module, options, inputs);
+      ASSERT_TRUE(got.ok()) << got.error().message << "\n"
+                            << *config << PrintModule(problem->module);
+      ASSERT_EQ(Difference(*got, *want, ToleranceOf(module)), "")
+          << *config << PrintModule(problem->module);
+    }
+  }
+  EXPECT_GT(stable, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomModules, ::testing::Range(0, 10));
+
+}  // namespace
+}  // namespace fusemark
