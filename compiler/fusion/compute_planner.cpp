@@ -9,15 +9,21 @@
 namespace fusemark {
 namespace {
 
-// Recomputing up to this many cheap operations costs less than writing and reading the value.
-constexpr double kFreeFlops = 4;
-// Kernels a value may be recomputed in.
-constexpr size_t kMaxKernels = 4;
+// Costs are counted in loads of one element from memory: so many flops take as long as one load.
+constexpr double kFlopsPerLoad = 8;
+// What a further kernel costs, in the same unit.
+constexpr double kLaunchLoads = 2000;
+// Recomputing less than this per element is not worth a buffer.
+constexpr double kFreeFlops = 16;
+// Arrays an inlined value may read.
+constexpr size_t kMaxReads = 16;
 // Instructions one kernel may hold: compile time grows faster than the gain.
 constexpr size_t kMaxMembers = 400;
 
-bool IsLeaf(const Instr& instr) {
-  return IsStructural(instr.op) || instr.op == Op::kIota;
+// Costs nothing where it is inlined: what to keep in memory is the question of its operand.
+bool MovesOnly(Op op) {
+  return op == Op::kBroadcast || op == Op::kReshape || op == Op::kTranspose || op == Op::kSlice ||
+         op == Op::kIota;
 }
 
 // Rows only: the reduced dims are the minor ones.
@@ -44,7 +50,9 @@ Result<ComputationPlan> ComputePlanner::Run() {
     group_.assign(count, kNoGroup);
     where_.assign(count, {});
     cost_.assign(count, 0);
+    reads_.assign(count, {});
     copies_.assign(count, 1);
+    members_.assign(count, 0);
     FindRowGroups();
     PlaceAll();
     const size_t dissolved = dissolved_.size();
@@ -189,20 +197,32 @@ bool ComputePlanner::ShouldMaterialise(uint32_t index, Placement* why) const {
     }
   }
   copies += widest;
+  if (MovesOnly(instr.op) || ElementCount(instr.shape) == 1) return false;
+  const auto elements = static_cast<double>(ElementCount(instr.shape));
   const double cost = cost_[index];
-  const bool source_is_memory =
-      std::all_of(instr.operands.begin(), instr.operands.end(),
-                  [&](InstrId operand) { return IsLeaf(computation_[operand]); });
-  const bool free = (cost == 0 && source_is_memory) || ElementCount(instr.shape) == 1;
-  if (kernels.size() > 1 && !free) {
+  const auto readers = static_cast<double>(kernels.size());
+  const double once = ArraysRead(index) + cost / kFlopsPerLoad;
+  const double saved = readers * once - (once + 1 + readers);
+  if (saved * elements > kLaunchLoads || reads_[index].size() > kMaxReads) {
     *why = Placement::kShared;
-    if (cost > kFreeFlops || kernels.size() > kMaxKernels) return true;
+    return kernels.size() > 1;
   }
-  if (copies > 1.5 && cost > 0) {
-    *why = Placement::kRecompute;
-    if (cost * copies > kFreeFlops * 4) return true;
+  *why = Placement::kRecompute;
+  return copies > 1.5 && cost * copies > kFreeFlops &&
+         cost * copies * elements > kLaunchLoads * kFlopsPerLoad;
+}
+
+// Arrays as large as the value that computing it inline reads; smaller ones count in proportion.
+double ComputePlanner::ArraysRead(uint32_t index) const {
+  const auto elements = std::max<double>(1, static_cast<double>(ElementCount(At(index).shape)));
+  double arrays = 0;
+  for (const uint32_t read : reads_[index]) {
+    const Shape& shape = At(read).shape;
+    if (shape.is_array()) {
+      arrays += std::min(1.0, static_cast<double>(ElementCount(shape)) / elements);
+    }
   }
-  return false;
+  return arrays;
 }
 
 void ComputePlanner::Materialise(uint32_t index, Placement why) {
@@ -232,20 +252,38 @@ void ComputePlanner::Place(uint32_t index) {
     kernels.insert(where_[user.index].begin(), where_[user.index].end());
     widest = std::max(widest, copies_[user.index]);
   }
+  const bool full = std::any_of(kernels.begin(), kernels.end(),
+                                [&](uint32_t kernel) { return members_[kernel] >= kMaxMembers; });
+  if (full) return Materialise(index, Placement::kFull);
+  for (const uint32_t kernel : kernels) ++members_[kernel];
   where_[index].assign(kernels.begin(), kernels.end());
   copies_[index] = widest;
 }
 
-void ComputePlanner::PlaceAll() {
-  // Cost forward: what one element costs if everything it needs is recomputed down to memory or
-  // anchors.
-  for (uint32_t i = 0; i < computation_.instrs.size(); ++i) {
-    const Instr& instr = At(i);
-    if (!CanInline(instr)) continue;
-    cost_[i] = FlopsPerElement(instr);
-    for (const InstrId operand : instr.operands) cost_[i] += cost_[operand.index];
-    cost_[i] = std::min(cost_[i], 1e6);
+// Forward: what one element costs, and which arrays it reads, if everything that can be inlined is.
+void ComputePlanner::Cost(uint32_t index) {
+  const Instr& instr = At(index);
+  if (instr.op == Op::kConstant && ElementCount(instr.shape) == 1) return;
+  Placement why = Placement::kAnchor;
+  if (!CanInline(instr) || group_[index] != kNoGroup || MustMaterialise(index, &why)) {
+    reads_[index] = {index};
+    return;
   }
+  const auto elements = std::max<double>(1, static_cast<double>(ElementCount(instr.shape)));
+  std::set<uint32_t> reads;
+  cost_[index] = FlopsPerElement(instr);
+  for (const InstrId operand : instr.operands) {
+    // What is smaller than its consumer gets a buffer of its own if it is dear.
+    const auto operand_elements = static_cast<double>(ElementCount(computation_[operand].shape));
+    cost_[index] += cost_[operand.index] * std::min(1.0, operand_elements / elements);
+    reads.insert(reads_[operand.index].begin(), reads_[operand.index].end());
+  }
+  cost_[index] = std::min(cost_[index], 1e6);
+  reads_[index].assign(reads.begin(), reads.end());
+}
+
+void ComputePlanner::PlaceAll() {
+  for (uint32_t i = 0; i < computation_.instrs.size(); ++i) Cost(i);
   for (size_t i = computation_.instrs.size(); i-- > 0;) {
     if (live_[i]) Place(static_cast<uint32_t>(i));
   }

@@ -29,6 +29,7 @@ class ComputePlanner {
   std::vector<uint32_t> GrowRowGroup(uint32_t reduce) const;
   bool JoinsRow(uint32_t index, const Shape& full, const Dims& reduced,
                 const std::vector<bool>& inside) const;
+  void Cost(uint32_t index);
   void PlaceAll();
   void Place(uint32_t index);
   Result<ComputationPlan> Assemble();
@@ -47,6 +48,7 @@ class ComputePlanner {
   bool TakesInline(const Instr& user, size_t operand_position, const Instr& operand) const;
   bool MustMaterialise(uint32_t index, Placement* why) const;
   bool ShouldMaterialise(uint32_t index, Placement* why) const;
+  double ArraysRead(uint32_t index) const;
   void Materialise(uint32_t index, Placement why);
 
   const Module& module_;
@@ -60,6 +62,8 @@ class ComputePlanner {
   std::set<uint32_t> dissolved_;              // first reduces of groups that were refused
   std::vector<std::vector<uint32_t>> where_;  // kernels (root index or group) that compute it
   std::vector<double> cost_;                  // flops to compute one element where it is inlined
+  std::vector<std::vector<uint32_t>> reads_;  // arrays in memory that an inlined value reads
+  std::vector<size_t> members_;               // instructions inlined so far, by kernel
   std::vector<double> copies_;                // times one element is computed per kernel element
 };
 

@@ -30,6 +30,7 @@ std::string_view PlacementText(Placement placement) {
     case Placement::kLibrary: return "materialised: operand of a library kernel";
     case Placement::kShared: return "materialised: several kernels read it";
     case Placement::kRecompute: return "materialised: consumers would recompute it";
+    case Placement::kFull: return "materialised: its consumer's kernel is as large as may be";
     case Placement::kChosen: return "placed by the configuration";
     case Placement::kInRow: return "part of a row kernel";
   }

@@ -23,6 +23,7 @@ enum class Placement : uint8_t {
   kLibrary,  // materialised: operand of a library kernel
   kShared,   // materialised: several kernels read it and it costs more than a load to recompute
   kRecompute,  // materialised: its consumers would compute it several times per element
+  kFull,       // materialised: its consumer's kernel holds as many instructions as it may
   kChosen,     // materialised or inlined because a choice said so
   kInRow,      // part of a row kernel
 };

@@ -18,8 +18,8 @@ namespace {
 constexpr double kNanosecondsPerElement = 0.25;
 // A parallel phase has to be worth this many fork-joins.
 constexpr double kForkJoins = 10;
-// Additions in a row into one accumulator of a long sum.
-constexpr int64_t kPartialSum = 128;
+// Sums longer than this are taken as sums of partial sums.
+constexpr int64_t kLongSum = 128;
 // Bodies times unrolled iterations beyond this make the code grow for nothing.
 constexpr int64_t kUnrolledStatements = 96;
 
@@ -260,12 +260,16 @@ class Scheduler {
     if (!outer.empty()) Columns(outer);
   }
 
-  // A long sum as a sum of partial sums: the rounding error grows with the length of each.
+  // A long sum as a sum of partial sums, about as many as each is long: the rounding error grows
+  // with the number of additions in a row.
   void PartialSums(const std::string& k) {
-    if (LargestExtent(k) <= kPartialSum) return;
+    const int64_t extent = LargestExtent(k);
+    if (extent <= kLongSum) return;
+    int64_t partial = 16;
+    while (partial * partial < extent) partial *= 2;
     const Kernel before = kernel_;
     const size_t applied = list_.size();
-    if (Tile(k, kPartialSum, k + "b", k + "p") &&
+    if (Tile(k, partial, k + "b", k + "p") &&
         Try({PrimitiveKind::kPrivatise, {k + "p", k + "s", k + "l"}, 1, ""}))
       return;
     kernel_ = before;

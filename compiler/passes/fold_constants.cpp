@@ -13,8 +13,9 @@ namespace {
 // Results up to this size are folded whatever they come from; larger ones only from dense
 // constants, because an iota or a spread scalar is cheaper to compute than to load.
 constexpr int64_t kSmallBytes = 1024;
-// Element operations the (slow) evaluator may spend on one instruction and on one run of the pass.
-constexpr int64_t kMaxWork = int64_t{1} << 21;
+// Element operations the (slow) evaluator may spend on one instruction, with what it needs computed
+// first, and on one run of the pass.
+constexpr int64_t kMaxWork = int64_t{1} << 22;
 constexpr int64_t kMaxTotalWork = int64_t{1} << 25;
 
 bool IsFoldable(const Instr& instr) {
@@ -52,11 +53,14 @@ class Folder {
     const size_t count = computation_.instrs.size();
     values_.resize(count);
     known_.resize(count, Known::kNo);
+    work_.resize(count, 0);
     for (size_t i = 0; i < count; ++i) Visit(i);
     return std::move(folded_);
   }
 
  private:
+  // Symbolic: too large to store, but a small result made of it (a reduction, a slice) may be
+  // folded.
   enum class Known : uint8_t { kNo, kDense, kSymbolic };
 
   void Visit(size_t i) {
@@ -69,14 +73,19 @@ class Folder {
       return;
     }
     if (instr.op == Op::kIota || (instr.op == Op::kBroadcast && IsKnown(instr.operands[0]))) {
-      known_[i] = Known::kSymbolic;
+      MakeSymbolic(i, ElementCount(instr.shape));
       return;
     }
     if (!IsFoldable(instr) || !std::all_of(instr.operands.begin(), instr.operands.end(),
                                            [&](InstrId id) { return IsKnown(id); })) {
       return;
     }
-    if (instr.operands.empty() || !IsWorthIt(instr)) return;
+    if (instr.operands.empty()) return;
+    const std::optional<int64_t> work = WorkOf(instr);
+    if (!work) return;
+    if (!IsSmallEnough(instr)) return MakeSymbolic(i, *work);
+    if (*work > budget_) return;
+    budget_ -= *work;
     if (auto literal = Evaluate({static_cast<uint32_t>(i)})) {
       values_[i] = *literal;
       known_[i] = Known::kDense;
@@ -86,40 +95,52 @@ class Folder {
 
   bool IsKnown(InstrId id) const { return known_[id.index] != Known::kNo; }
 
-  bool IsWorthIt(const Instr& instr) {
-    const int64_t bytes = ByteSizeOf(instr.shape);
-    int64_t dense_bytes = 0, work = ElementCount(instr.shape);
-    for (InstrId id : instr.operands) {
-      const Shape& shape = computation_[id].shape;
-      if (known_[id.index] == Known::kDense && !shape.dims.empty())
-        dense_bytes += ByteSizeOf(shape);
-      work = std::max(work, ElementCount(shape));
+  void MakeSymbolic(size_t i, int64_t work) {
+    known_[i] = Known::kSymbolic;
+    work_[i] = work;
+  }
+
+  // Element operations to compute the instruction and its symbolic operands; none if beyond the
+  // limit.
+  std::optional<int64_t> WorkOf(const Instr& instr) const {
+    int64_t work = ElementCount(instr.shape), before = 0;
+    for (const InstrId id : instr.operands) {
+      before += work_[id.index];
+      if (before > kMaxWork) return std::nullopt;
+      work = std::max(work, ElementCount(computation_[id].shape));
     }
+    std::vector<int64_t> factors;
     if (instr.op == Op::kDot) {
       const Shape& lhs = computation_[instr.operands[0]].shape;
-      for (int64_t d : instr.As<DotAttrs>().lhs_contracting) {
-        work *= std::max<int64_t>(1, lhs.dims[static_cast<size_t>(d)]);
-        if (work > kMaxWork) return false;
+      for (const int64_t d : instr.As<DotAttrs>().lhs_contracting) {
+        factors.push_back(lhs.dims[static_cast<size_t>(d)]);
       }
     }
     if (instr.op == Op::kReduceWindow || instr.op == Op::kSelectAndScatter) {
-      for (const WindowDim& dim : instr.As<WindowAttrs>().window) {
-        if (work > kMaxWork || dim.size > kMaxWork) return false;
-        work *= dim.size;
-      }
+      for (const WindowDim& dim : instr.As<WindowAttrs>().window) factors.push_back(dim.size);
     }
-    if (bytes > kSmallBytes && (bytes > context_.max_folded_bytes || bytes > dense_bytes)) {
-      return false;
+    for (const int64_t factor : factors) {
+      if (work > kMaxWork || factor > kMaxWork) return std::nullopt;
+      work *= std::max<int64_t>(1, factor);
     }
-    if (work > kMaxWork || work > budget_) return false;
-    budget_ -= work;
-    return true;
+    work += before;
+    return work > kMaxWork ? std::nullopt : std::optional(work);
+  }
+
+  bool IsSmallEnough(const Instr& instr) const {
+    const int64_t bytes = ByteSizeOf(instr.shape);
+    int64_t dense_bytes = 0;
+    for (const InstrId id : instr.operands) {
+      const Shape& shape = computation_[id].shape;
+      if (known_[id.index] == Known::kDense && !shape.dims.empty())
+        dense_bytes += ByteSizeOf(shape);
+    }
+    return bytes <= kSmallBytes || (bytes <= context_.max_folded_bytes && bytes <= dense_bytes);
   }
 
   // The operand's value, computed now if it is symbolic.
   std::optional<Literal> ValueOf(InstrId id) {
     if (known_[id.index] == Known::kDense) return values_[id.index];
-    if (ByteSizeOf(computation_[id].shape) > context_.max_folded_bytes) return std::nullopt;
     return Evaluate(id);
   }
 
@@ -149,6 +170,7 @@ class Folder {
   int64_t& budget_;
   std::vector<Literal> values_;
   std::vector<Known> known_;
+  std::vector<int64_t> work_;  // to compute a symbolic value
   std::unordered_map<std::string, Literal> folded_;
 };
 
