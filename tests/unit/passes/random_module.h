@@ -1,9 +1,12 @@
-// Random small modules for the semantic test of the passes: a chain of operations on one dtype with
-// the constants (0, 1, -0, iota) and shapes (extents of 1, splittable ones) that rules look for.
+// Random modules for property tests: a chain of operations on one dtype with the constants (0, 1,
+// -0, iota) and shapes (extents of 1, splittable ones) that the rules of the passes look for; wide
+// ones with extents that leave remainders in tiles and the patterns that plans look for (rows,
+// updates, windows).
 #pragma once
 
 #include <cstdint>
 #include <random>
+#include <span>
 
 #include "compiler/ir/rewrite.h"
 
@@ -11,7 +14,7 @@ namespace fusemark {
 
 class RandomModule {
  public:
-  explicit RandomModule(uint64_t seed) : random_(seed) {}
+  explicit RandomModule(uint64_t seed, bool wide = false) : random_(seed), wide_(wide) {}
   Module Make();
 
  private:
@@ -25,8 +28,16 @@ class RandomModule {
   InstrId StepSlicing();
   InstrId StepReduce(InstrId value);
   InstrId StepDot(InstrId value);
+  InstrId StepWide();
+  InstrId StepRow();
+  InstrId StepWindow(InstrId value);
+  InstrId StepUpdate(InstrId value);
+  InstrId StepPad(InstrId value);
+  InstrId Reduced(InstrId value, const Dims& dims);
+  std::span<const Dims> Shapes() const;
 
   std::mt19937_64 random_;
+  bool wide_;
   DType dtype_ = DType::kF32;
   Builder* builder_ = nullptr;
   std::vector<InstrId> values_;
