@@ -213,11 +213,11 @@ class Scheduler {
   }
 
   // The innermost loop after all contiguous neighbours joined it.
-  std::string FuseInner(const std::vector<std::string>& loops) {
+  std::string FuseInner(const std::vector<std::string>& loops, const std::string& prefix = "f") {
     std::string inner = loops.back();
     int fused = 0;
     for (size_t i = loops.size() - 1; i-- > 0;) {
-      const std::string name = "f" + std::to_string(fused);
+      const std::string name = prefix + std::to_string(fused);
       if (!FuseIfContiguous(loops[i], inner, name)) break;
       inner = name;
       ++fused;
@@ -247,33 +247,52 @@ class Scheduler {
   void Reduction() {
     std::vector<std::string> outer = Chain('i'), reduced = Chain('k');
     if (reduced.empty()) return Elementwise();
-    std::string k = reduced.back();
-    int fused = 0;
-    for (size_t i = reduced.size() - 1; i-- > 0;) {
-      const std::string name = "kf" + std::to_string(fused++);
-      if (!FuseIfContiguous(reduced[i], k, name)) break;
-      k = name;
-    }
+    const std::string k = FuseReduced(reduced);
     const bool along_k = outer.empty() || UnitStrides(k) > std::max(UnitStrides(outer.back()), 0);
     if (along_k && PrivateLanes(k)) return;
-    if (kernel_.klass == KernelClass::kReduce) PartialSums(k);
+    if (kernel_.klass == KernelClass::kReduce) PartialSums(reduced, k);
     if (!outer.empty()) Columns(outer);
   }
 
+  // The innermost reduction loop after its contiguous neighbours joined it.
+  std::string FuseReduced(const std::vector<std::string>& reduced) {
+    std::string k = FuseInner(reduced, "kf");
+    if (k == reduced.back() && reduced.size() > 1) {
+      const Kernel before = kernel_;
+      const size_t applied = list_.size();
+      if (TryVerified({PrimitiveKind::kFlatten, {}, 0, ""})) k = FuseInner(reduced, "kf");
+      if (k == reduced.back() || !Verify(Simplify(kernel_)).ok()) {
+        kernel_ = before;
+        list_.resize(applied);
+        k = reduced.back();
+      }
+    }
+    return k;
+  }
+
   // A long sum as a sum of partial sums, about as many as each is long: the rounding error grows
-  // with the number of additions in a row.
-  void PartialSums(const std::string& k) {
+  // with the number of additions in a row. Loops that could not be fused each get their own.
+  void PartialSums(const std::vector<std::string>& reduced, const std::string& k) {
     const int64_t extent = LargestExtent(k);
-    if (extent <= kLongSum) return;
-    int64_t partial = 16;
-    while (partial * partial < extent) partial *= 2;
-    const Kernel before = kernel_;
-    const size_t applied = list_.size();
-    if (Tile(k, partial, k + "b", k + "p") &&
-        Try({PrimitiveKind::kPrivatise, {k + "p", k + "s", k + "l"}, 1, ""}))
-      return;
-    kernel_ = before;
-    list_.resize(applied);
+    if (extent > kLongSum) {
+      int64_t partial = 16;
+      while (partial * partial < extent) partial *= 2;
+      const Kernel before = kernel_;
+      const size_t applied = list_.size();
+      if (!Tile(k, partial, k + "b", k + "p") || !Privatise(k + "p")) {
+        kernel_ = before;
+        list_.resize(applied);
+      }
+    }
+    std::string inner = LoopsNamed(k).empty() ? k + "b" : k;
+    for (size_t i = reduced.size(); i-- > 0;) {
+      if (LoopsNamed(reduced[i]).empty() || reduced[i] == k) continue;  // part of k
+      if (LargestExtent(inner) >= kLongSum / 8) Privatise(inner);
+      inner = reduced[i];
+    }
+  }
+  bool Privatise(const std::string& loop) {
+    return Try({PrimitiveKind::kPrivatise, {loop, loop + "s", loop + "l"}, 1, ""});
   }
 
   // Vector accumulators along the reduction itself.
