@@ -4,8 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <random>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "compiler/fusion/config.h"
 #include "compiler/on.h"
@@ -82,6 +87,23 @@ TEST_P(EachEngine, StopsWhenCancelled) {
   EXPECT_EQ(result.error().code, Code::kCancelled) << result.error().message;
 }
 
+TEST_P(EachEngine, StopsInTheMiddleOfALoop) {
+  const Module module = Parsed(kForever);
+  std::atomic<bool> cancelled{false};
+  CompileOptions options = OptionsOf(GetParam());
+  options.cancelled = &cancelled;
+  auto executable = Compile(module, options);
+  ASSERT_TRUE(executable.ok()) << executable.error().message;
+  std::thread user([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    cancelled = true;
+  });
+  const auto result = RunOnce(**executable, module, InputsOf(module));
+  user.join();
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::kCancelled) << result.error().message;
+}
+
 TEST_P(EachEngine, NamesWhatItCannotRun) {
   const Module module = Parsed(
       "HloModule m\nENTRY main {\n  x = f32[4] parameter(0)\n"
@@ -147,6 +169,79 @@ TEST(StoredConfig, OfAnotherModuleIsStale) {
   const auto result = Compile(Parsed(kMlp), options);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::kInvalidInput) << result.error().message;
+}
+
+constexpr char kSoftmaxOfDot[] = R"(HloModule softmax_of_dot
+max { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] maximum(a, b) }
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b) }
+ENTRY main {
+  x = f32[12,16] parameter(0)
+  w = f32[16,10] parameter(1)
+  d = f32[12,10] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  lowest = f32[] constant(-inf)
+  m = f32[12] reduce(d, lowest), dimensions={1}, to_apply=max
+  mb = f32[12,10] broadcast(m), dimensions={0}
+  c = f32[12,10] subtract(d, mb)
+  e = f32[12,10] exponential(c)
+  zero = f32[] constant(0)
+  s = f32[12] reduce(e, zero), dimensions={1}, to_apply=add
+  sb = f32[12,10] broadcast(s), dimensions={0}
+  p = f32[12,10] divide(e, sb)
+  t = f32[10,12] transpose(e), dimensions={1,0}
+  columns = f32[10] reduce(p, zero), dimensions={0}, to_apply=add
+  ROOT r = (f32[12,10], f32[10,12], f32[10]) tuple(p, t, columns)
+})";
+
+// One number or word of the text replaced, dropped or moved. Whatever comes out is refused as
+// stale or computes the right results: never a crash, never a wrong result.
+std::string Damaged(const std::string& text, std::mt19937_64& random) {
+  std::vector<std::string> words;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find_first_of(" ,=\n", at), text.size() - 1) + 1;
+    words.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  std::string& word = words[random() % words.size()];
+  const char separator = word.back();
+  switch (random() % 3) {
+    case 0: word = std::to_string(random() % 24) + separator; break;
+    case 1: word.clear(); break;
+    default: std::swap(word, words[random() % words.size()]); break;
+  }
+  std::string damaged;
+  for (const std::string& part : words) damaged += part;
+  return damaged;
+}
+
+TEST(StoredConfig, DamagedIsStaleOrRight) {
+  const Module module = Parsed(kSoftmaxOfDot);
+  const auto inputs = InputsOf(module);
+  const auto want = CompileAndRun(module, OptionsOf(Engine::kReference), inputs);
+  auto first = Compile(module, OptionsOf(Engine::kOn));
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  const std::string text = (*first)->Stats().config_text;
+  std::mt19937_64 random(3);
+  int stale = 0, right = 0;
+  for (int i = 0; i < 1500; ++i) {
+    CompileOptions options = OptionsOf(Engine::kOn);
+    options.config_text = Damaged(text, random);
+    if (options.config_text == text) continue;
+    const auto got = CompileAndRun(module, options, inputs);
+    if (got.ok()) {
+      ++right;
+      ASSERT_EQ(Difference(*got, *want), "") << options.config_text;
+      continue;
+    }
+    ++stale;
+    ASSERT_EQ(got.error().code, Code::kInvalidInput) << got.error().message << "\n"
+                                                     << options.config_text;
+  }
+  EXPECT_GT(stale, 100);
+  EXPECT_GT(right, 10);
 }
 
 TEST(StoredConfig, ThatDoesNotParseIsStale) {

@@ -40,20 +40,19 @@ Result<std::string> RandomConfig(const OnProblem& problem, std::mt19937_64& rand
   return PrintConfig(config);
 }
 
-// Where a small difference in rounding may decide for another branch or grow without bound, two
-// correct engines need not agree.
+bool IsNarrowFloat(const Shape& shape) {
+  return shape.is_array() && IsFloat(shape.dtype) && ByteSize(shape.dtype) < 4;
+}
+
+// Where a difference in the rounding of narrow floats may decide for another branch or grow without
+// bound, two correct engines need not agree.
 bool IsStable(const Module& module) {
   for (const Computation& computation : module.computations) {
     for (const Instr& instr : computation.instrs) {
-      const DType dtype = instr.shape.is_array() ? instr.shape.dtype : DType::kF32;
-      if (instr.op == Op::kCompare && IsFloat(computation[instr.operands[0]].shape.dtype)) {
-        return false;
-      }
-      if (instr.op == Op::kDivide && IsFloat(dtype)) return false;
-      if (instr.op == Op::kConvert && !IsFloat(dtype) &&
-          IsFloat(computation[instr.operands[0]].shape.dtype)) {
-        return false;
-      }
+      const bool narrow =
+          !instr.operands.empty() && IsNarrowFloat(computation[instr.operands[0]].shape);
+      if (narrow && (instr.op == Op::kCompare || instr.op == Op::kDivide)) return false;
+      if (narrow && instr.op == Op::kConvert && !IsFloat(instr.shape.dtype)) return false;
     }
   }
   return true;
@@ -83,7 +82,7 @@ class RandomModules : public ::testing::TestWithParam<int> {};
 
 TEST_P(RandomModules, AgreeUnderEveryPlanAndSchedule) {
   int stable = 0;
-  for (int i = 0; i < 24; ++i) {
+  for (int i = 0; i < 16; ++i) {
     const auto seed = static_cast<uint64_t>(GetParam() * 1000 + i);
     const Module module = RandomModule(seed, i % 2 == 0).Make();
     ASSERT_TRUE(VerifyModule(module).ok()) << VerifyModule(module).error().message;
