@@ -1,12 +1,13 @@
 // Runs modules on an engine, for tests: buffers, poisoned results, comparison with the reference.
 #pragma once
 
-#include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "compiler/compile.h"
 #include "compiler/ir/tensor.h"
+#include "compiler/on.h"
 
 namespace fusemark {
 
@@ -33,5 +34,9 @@ std::vector<Tensor> InputsOf(const Module& module, uint64_t seed = 0);
 // Runs off and on with one and two threads and reports the first that differs from the reference
 // ("" if none does): engine, threads, place and values.
 std::string EnginesDisagree(const Module& module, const std::vector<Tensor>& inputs);
+
+// A random plan and a random schedule per task: some of the flips the tuner tries, half the time
+// also any choice for any instruction of the entry. Canonical text.
+Result<std::string> RandomConfig(const OnProblem& problem, std::mt19937_64& random);
 
 }  // namespace fusemark

@@ -13,33 +13,6 @@
 namespace fusemark {
 namespace {
 
-// A random plan and a random schedule per task: one of the flips the tuner tries, or any choice
-// for any instruction.
-Result<std::string> RandomConfig(const OnProblem& problem, std::mt19937_64& random) {
-  PlanChoices choices;
-  for (const auto& flip : FlippableChoices(problem.module, problem.planned)) {
-    if (random() % 2 == 0) choices.insert(flip);
-  }
-  if (random() % 2 == 0) {
-    const uint32_t entry = problem.module.entry.index;
-    for (uint32_t i = 0; i < problem.module.Entry().instrs.size(); ++i) {
-      if (random() % 2 == 0) choices[{entry, i}] = random() % 2 == 0;
-    }
-  }
-  FM_TRY(PlannedModule planned, MakePlan(problem.module, choices));
-  FM_RETURN_IF_ERROR(CheckPlan(problem.module, planned.plan));
-  Config config{problem.module_hash, planned.plan, {}};
-  FM_TRY(const auto tasks, TasksOf(problem.module, config.plan));
-  for (const Task& task : tasks) {
-    loops::ScheduleLine line{task.klass, {}};
-    for (const loops::Knob* knob : loops::KnobsOf(task.klass, loops::Numerics::kApproximates)) {
-      knob->Set(line.schedule, knob->domain[random() % knob->domain.size()]);
-    }
-    config.schedules[task.id] = line;
-  }
-  return PrintConfig(config);
-}
-
 bool IsNarrowFloat(const Shape& shape) {
   return shape.is_array() && IsFloat(shape.dtype) && ByteSize(shape.dtype) < 4;
 }
