@@ -27,6 +27,36 @@ std::string OpcodeCounts(const Computation& computation, const std::vector<Instr
   return text;
 }
 
+bool UpdatesInPlace(Op op) {
+  return op == Op::kDynamicUpdateSlice || op == Op::kScatter;
+}
+
+// The part of `operand` that the kernel needs: a look-up or a slice reads what it returns, an
+// update in place leaves its first operand where it is.
+int64_t BytesRead(const Computation& computation, const std::vector<InstrId>& inside,
+                  InstrId operand) {
+  const int64_t whole = ByteSizeOf(computation[operand].shape);
+  int64_t read = 0;
+  for (const InstrId id : inside) {
+    const Instr& instr = computation[id];
+    for (size_t position = 0; position < instr.operands.size(); ++position) {
+      if (instr.operands[position] != operand) continue;
+      const bool part = position == 0 && (instr.op == Op::kGather || instr.op == Op::kSlice ||
+                                          instr.op == Op::kDynamicSlice);
+      const bool updated = position == 0 && UpdatesInPlace(instr.op);
+      read += part ? ByteSizeOf(instr.shape) : updated ? 0 : whole;
+    }
+  }
+  return std::min(read, whole);
+}
+
+int64_t BytesWritten(const Computation& computation, InstrId root) {
+  const Instr& instr = computation[root];
+  if (!UpdatesInPlace(instr.op)) return ByteSizeOf(instr.shape);
+  const size_t updates = instr.op == Op::kScatter ? instr.operands.size() - 1 : 1;
+  return ByteSizeOf(computation[instr.operands[updates]].shape);
+}
+
 Result<ExplainedKernel> ExplainKernel(const OnProblem& problem, ComputationId id,
                                       const KernelPlan& plan, const Config& config) {
   const Computation& computation = problem.module[id];
@@ -47,9 +77,9 @@ Result<ExplainedKernel> ExplainKernel(const OnProblem& problem, ComputationId id
     kernel.flops += FlopsOf(problem.module, computation, computation[instr]);
   }
   for (const InstrId operand : lowered.operands) {
-    kernel.bytes_read += ByteSizeOf(computation[operand].shape);
+    kernel.bytes_read += BytesRead(computation, inside, operand);
   }
-  for (const InstrId root : plan.roots) kernel.bytes_written += ByteSizeOf(computation[root].shape);
+  for (const InstrId root : plan.roots) kernel.bytes_written += BytesWritten(computation, root);
   const auto schedule = config.schedules.find(loops::TaskId(lowered.kernel));
   const loops::Schedule knobs =
       schedule != config.schedules.end() ? schedule->second.schedule : loops::Schedule{};

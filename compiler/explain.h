@@ -20,8 +20,9 @@ struct ExplainedKernel {
   std::string reason;    // why the root is materialised
   std::string schedule;  // knobs in force
   int64_t instructions = 0;
-  double flops = 0;                           // see fusion/cost.h
-  int64_t bytes_read = 0, bytes_written = 0;  // each operand and result once
+  double flops = 0;  // see fusion/cost.h
+  // Each operand and result once; of looked-up and updated arrays the part that is touched.
+  int64_t bytes_read = 0, bytes_written = 0;
 };
 
 struct Explanation {

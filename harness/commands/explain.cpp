@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "autotuner/machine_limits.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/engine_options.h"
 #include "harness/load.h"
@@ -33,7 +34,33 @@ std::string KindOf(const ExplainedKernel& kernel) {
   return kernel.klass + kernel.shape + kernel.members + kernel.reason;
 }
 
-std::string TextOf(const Explanation& explanation, const CompileStats& stats) {
+double BytesOf(const ExplainedKernel& kernel) {
+  return static_cast<double>(kernel.bytes_read + kernel.bytes_written);
+}
+
+// All kernels of one kind.
+struct Kind {
+  const ExplainedKernel* first = nullptr;
+  int count = 0;
+};
+
+std::vector<Kind> KindsOf(const Explanation& explanation) {
+  std::vector<Kind> kinds;
+  for (const ExplainedKernel& kernel : explanation.kernels) {
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& kind) {
+      return KindOf(*kind.first) == KindOf(kernel);
+    });
+    if (same == kinds.end()) {
+      kinds.push_back({&kernel, 1});
+    } else {
+      ++same->count;
+    }
+  }
+  return kinds;
+}
+
+std::string TextOf(const Explanation& explanation, const CompileStats& stats,
+                   const MachineLimits& limits, int threads) {
   using Align = TextTable::Align;
   TextTable table({{"calls"},
                    {"class", Align::kLeft},
@@ -41,46 +68,50 @@ std::string TextOf(const Explanation& explanation, const CompileStats& stats) {
                    {"shape", Align::kLeft},
                    {"flops"},
                    {"bytes"},
-                   {"flops/byte"},
+                   {"bound by", Align::kLeft},
+                   {"at least"},
+                   {"share"},
                    {"computes", Align::kLeft},
                    {"why a kernel", Align::kLeft}});
-  std::vector<std::pair<const ExplainedKernel*, int>> kinds;
-  for (const ExplainedKernel& kernel : explanation.kernels) {
-    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) {
-      return KindOf(*kind.first) == KindOf(kernel);
-    });
-    if (same == kinds.end()) {
-      kinds.emplace_back(&kernel, 1);
-    } else {
-      ++same->second;
-    }
-  }
-  double flops = 0, bytes = 0;
+  const std::vector<Kind> kinds = KindsOf(explanation);
+  double flops = 0, bytes = 0, least = 0;
   for (const auto& [kernel, count] : kinds) {
-    const double moved = static_cast<double>(kernel->bytes_read + kernel->bytes_written);
     flops += kernel->flops * count;
-    bytes += moved * count;
+    bytes += BytesOf(*kernel) * count;
+    least += limits.LeastNs(kernel->flops, BytesOf(*kernel)) * count;
+  }
+  for (const auto& [kernel, count] : kinds) {
+    const double moved = BytesOf(*kernel), own = limits.LeastNs(kernel->flops, moved);
+    const bool memory = own > limits.LeastNs(kernel->flops, 0);
     table.AddRow({std::to_string(count), kernel->klass, kernel->name, kernel->shape,
-                  Scaled(kernel->flops, "flop"), Scaled(moved, "B"),
-                  fmt::format("{:.2f}", moved > 0 ? kernel->flops / moved : 0), kernel->members,
-                  kernel->reason});
+                  Scaled(kernel->flops, "flop"), Scaled(moved, "B"), memory ? "memory" : "flops",
+                  fmt::format("{:.1f} us", own / 1e3),
+                  fmt::format("{:.1f} %", least > 0 ? own * count / least * 100 : 0),
+                  kernel->members, kernel->reason});
   }
   std::string text = table.ToText();
   text += fmt::format(
       "\n{} instructions, {} after the graph passes, {} of them left to the host program\n"
-      "{} kernels of {} kinds; {} and {} per pass; intermediates {} in one arena\n",
+      "{} kernels of {} kinds; {} and {} per pass; intermediates {} in one arena\n"
+      "all arrays are dense and row-major; each kernel reads and writes its arrays once\n"
+      "at least {:.3f} ms per pass: {} thread{} reach{} {} with fused multiply-adds and {} from "
+      "memory (less is needed from caches)\n",
       explanation.instructions, explanation.instructions_after_passes, explanation.structural,
       explanation.kernels.size(), kinds.size(), Scaled(flops, "flop"), Scaled(bytes, "B"),
-      Scaled(static_cast<double>(stats.peak_arena_bytes), "B"));
+      Scaled(static_cast<double>(stats.peak_arena_bytes), "B"), least / 1e6, threads,
+      threads == 1 ? "" : "s", threads == 1 ? "es" : "", Scaled(limits.flops_per_s, "flop/s"),
+      Scaled(limits.bytes_per_s, "B/s"));
   return text;
 }
 
-std::string JsonOf(const Explanation& explanation, const CompileStats& stats) {
+std::string JsonOf(const Explanation& explanation, const CompileStats& stats,
+                   const MachineLimits& limits) {
   nlohmann::ordered_json json;
   json["schema_version"] = 1;
   json["instructions"] = explanation.instructions;
   json["instructions_after_passes"] = explanation.instructions_after_passes;
   json["peak_arena_bytes"] = stats.peak_arena_bytes;
+  json["machine"] = {{"flops_per_s", limits.flops_per_s}, {"bytes_per_s", limits.bytes_per_s}};
   json["kernels"] = nlohmann::ordered_json::array();
   for (const ExplainedKernel& kernel : explanation.kernels) {
     json["kernels"].push_back({{"computation", kernel.computation},
@@ -93,7 +124,8 @@ std::string JsonOf(const Explanation& explanation, const CompileStats& stats) {
                                {"schedule", kernel.schedule},
                                {"flops", kernel.flops},
                                {"bytes_read", kernel.bytes_read},
-                               {"bytes_written", kernel.bytes_written}});
+                               {"bytes_written", kernel.bytes_written},
+                               {"at_least_ns", limits.LeastNs(kernel.flops, BytesOf(kernel))}});
   }
   return json.dump(2) + "\n";
 }
@@ -123,9 +155,15 @@ Outcome Execute(const ExplainArguments& arguments) {
     outcome.Add(ExitCode::kFailed, executable.error().message);
     return outcome;
   }
+  const auto limits = MeasureMachineLimits(options.target);
+  if (!limits.ok()) {
+    outcome.Add(ExitCode::kFailed, limits.error().message);
+    return outcome;
+  }
   const CompileStats stats = (*executable)->Stats();
-  const auto written = WriteOutput(
-      "", arguments.format == "json" ? JsonOf(*explanation, stats) : TextOf(*explanation, stats));
+  const auto written = WriteOutput("", arguments.format == "json"
+                                           ? JsonOf(*explanation, stats, *limits)
+                                           : TextOf(*explanation, stats, *limits, options.threads));
   if (!written.ok()) outcome.Add(ExitCode::kFailed, written.error().message);
   return outcome;
 }
