@@ -31,6 +31,68 @@ bool IsStable(const Module& module) {
   return true;
 }
 
+// The module's function run three times in a loop: state leaves are a counter, the parameters (some
+// replaced by a result of the same type, so that values move between leaves) and the results.
+Module Looped(Module module, std::mt19937_64& random) {
+  const ComputationId step = module.entry;
+  const Computation& function = module[step];
+  const Effects effects;
+  std::vector<Shape> types{ArrayShape(DType::kS32, {})};
+  for (const InstrId parameter : function.parameters) types.push_back(function[parameter].shape);
+  const size_t results = types.size();
+  for (const Shape& leaf : function.Root().shape.elements) types.push_back(leaf);
+  const Shape state = TupleShape(types);
+
+  Builder body(effects);
+  const InstrId given = body.Emit(Op::kParameter, state, {}, ParameterAttrs{0});
+  std::vector<InstrId> next, arguments;
+  for (size_t i = 0; i < types.size(); ++i)
+    next.push_back(body.TupleElement(given, static_cast<int64_t>(i)));
+  arguments.assign(next.begin() + 1, next.begin() + static_cast<int64_t>(results));
+  Instr call;
+  call.op = Op::kCall;
+  call.shape = function.Root().shape;
+  call.operands = arguments;
+  call.called = {step};
+  const InstrId called = body.Emit(std::move(call));
+  const InstrId one = body.Constant(ScalarLiteralOf(DType::kS32, 1));
+  next[0] = body.Binary(Op::kAdd, next[0], one);
+  for (size_t i = results; i < types.size(); ++i) {
+    next[i] = body.TupleElement(called, static_cast<int64_t>(i - results));
+    const size_t into = 1 + random() % (results - 1);
+    if (SameType(types[into], types[i])) next[into] = next[i];
+  }
+  module.computations.push_back(body.Finish("body", body.Tuple(next)));
+
+  Builder condition(effects);
+  const InstrId seen = condition.Emit(Op::kParameter, state, {}, ParameterAttrs{0});
+  const InstrId trips = condition.Constant(ScalarLiteralOf(DType::kS32, 3));
+  const InstrId more =
+      condition.Emit(Op::kCompare, ArrayShape(DType::kPred, {}),
+                     {condition.TupleElement(seen, 0), trips}, CompareAttrs{Direction::kLt});
+  module.computations.push_back(condition.Finish("condition", more));
+
+  Builder entry(effects);
+  std::vector<InstrId> initial{entry.Constant(ScalarLiteralOf(DType::kS32, 0))};
+  for (size_t i = 1; i < results; ++i) {
+    initial.push_back(
+        entry.Emit(Op::kParameter, types[i], {}, ParameterAttrs{static_cast<int64_t>(i) - 1}));
+  }
+  for (size_t i = results; i < types.size(); ++i) {
+    const InstrId zero = entry.Constant(ScalarLiteralOf(types[i].dtype, 0));
+    initial.push_back(entry.Broadcast(zero, types[i].dims, {}));
+  }
+  Instr loop;
+  loop.op = Op::kWhile;
+  loop.shape = state;
+  loop.operands = {entry.Tuple(initial)};
+  const auto count = static_cast<uint32_t>(module.computations.size());
+  loop.called = {{count - 1}, {count - 2}};
+  module.computations.push_back(entry.Finish("looped", entry.Emit(std::move(loop))));
+  module.entry = {count};
+  return module;
+}
+
 void ExpectAgreement(Module module, uint64_t seed) {
   module.name = "random" + std::to_string(seed);
   const auto inputs = InputsOf(module);
@@ -65,6 +127,18 @@ TEST_P(RandomModules, AgreeUnderEveryPlanAndSchedule) {
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(stable, 3);
+}
+
+TEST_P(RandomModules, AgreeInsideALoop) {
+  for (int i = 0; i < 8; ++i) {
+    const auto seed = static_cast<uint64_t>(GetParam() * 1000 + 500 + i);
+    std::mt19937_64 random(seed);
+    const Module module = Looped(RandomModule(seed, i % 2 == 0).Make(), random);
+    ASSERT_TRUE(VerifyModule(module).ok()) << VerifyModule(module).error().message;
+    if (!IsStable(module)) continue;
+    ExpectAgreement(module, seed);
+    if (HasFatalFailure()) return;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomModules, ::testing::Range(0, 10));
