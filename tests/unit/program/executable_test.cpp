@@ -120,6 +120,50 @@ TEST_P(EachEngine, NamesWhatItCannotRun) {
   EXPECT_NE(result.error().message.find("mystery"), std::string::npos) << result.error().message;
 }
 
+// Large enough that every kind of kernel is split.
+constexpr char kWork[] = R"(HloModule work
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b) }
+ENTRY main {
+  x = f32[300,1001] parameter(0)
+  y = f32[1001] parameter(1)
+  yb = f32[300,1001] broadcast(y), dimensions={1}
+  s = f32[300,1001] multiply(x, yb)
+  t = f32[300,1001] tanh(s)
+  zero = f32[] constant(0)
+  rows = f32[300] reduce(t, zero), dimensions={1}, to_apply=add
+  columns = f32[1001] reduce(t, zero), dimensions={0}, to_apply=add
+  all = f32[] reduce(t, zero), dimensions={0,1}, to_apply=add
+  ROOT r = (f32[300,1001], f32[300], f32[1001], f32[]) tuple(t, rows, columns, all)
+})";
+
+TEST_P(EachEngine, GivesTheSameBitsWithAnyNumberOfThreads) {
+  const Module module = Parsed(kWork);
+  const auto inputs = InputsOf(module);
+  const auto one = CompileAndRun(module, OptionsOf(GetParam(), 1), inputs);
+  ASSERT_TRUE(one.ok()) << one.error().message;
+  for (const int threads : {2, 3, 8}) {
+    const auto many = CompileAndRun(module, OptionsOf(GetParam(), threads), inputs);
+    ASSERT_TRUE(many.ok()) << many.error().message;
+    EXPECT_EQ(Difference(*many, *one, 1e-300), "") << threads << " threads";
+  }
+}
+
+TEST_P(EachEngine, SaysThatMemoryIsExhausted) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the address sanitizer ends the program at such an allocation";
+#endif
+  const Module module = Parsed(
+      "HloModule m\nENTRY main {\n  x = f32[] parameter(0)\n"
+      "  a = f32[4194304,4194304] broadcast(x), dimensions={}\n"
+      "  y = f32[4194304] broadcast(x), dimensions={}\n"
+      "  ROOT d = f32[4194304] dot(a, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}");
+  const auto result = CompileAndRun(module, OptionsOf(GetParam()), InputsOf(module));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, Code::kLaunchFailed) << result.error().message;
+}
+
 INSTANTIATE_TEST_SUITE_P(All, EachEngine,
                          ::testing::Values(Engine::kReference, Engine::kOff, Engine::kOn),
                          [](const auto& param) { return std::string(EngineName(param.param)); });
