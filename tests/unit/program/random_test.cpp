@@ -6,6 +6,7 @@
 
 #include "compiler/ir/verify.h"
 #include "compiler/on.h"
+#include "compiler/pipeline.h"
 #include "compiler/text/text.h"
 #include "tests/unit/passes/random_module.h"
 #include "tests/unit/program/engine_run.h"
@@ -139,6 +140,35 @@ TEST_P(RandomModules, AgreeInsideALoop) {
     ExpectAgreement(module, seed);
     if (HasFatalFailure()) return;
   }
+}
+
+// Passes make programs faster, not right: on without any one of them gives the same results, or
+// says that it needs the pass.
+TEST(DisabledPasses, ChangeNoResult) {
+  std::vector<std::string> all;
+  for (const PassEntry& pass : GraphPasses()) all.emplace_back(pass.name);
+  std::vector<std::vector<std::string>> subsets{all};
+  for (const std::string& name : all) subsets.push_back({name});
+  int ran = 0;
+  for (uint64_t seed = 9000; seed < 9012; ++seed) {
+    std::mt19937_64 random(seed);
+    Module module = RandomModule(seed, seed % 2 == 0).Make();
+    if (seed % 3 == 0) module = Looped(std::move(module), random);
+    if (!IsStable(module)) continue;
+    const auto inputs = InputsOf(module);
+    const auto want = CompileAndRun(module, OptionsOf(Engine::kReference), inputs);
+    for (const auto& disabled : subsets) {
+      CompileOptions options = OptionsOf(Engine::kOn);
+      options.disabled_passes = disabled;
+      const auto got = CompileAndRun(module, options, inputs);
+      if (!got.ok() && got.error().code == Code::kUnsupported) continue;
+      const std::string what = disabled.size() > 1 ? "no passes" : "without " + disabled[0];
+      ASSERT_TRUE(got.ok()) << what << ": " << got.error().message << PrintModule(module);
+      ASSERT_EQ(Difference(*got, *want, ToleranceOf(module)), "") << what << PrintModule(module);
+      ++ran;
+    }
+  }
+  EXPECT_GT(ran, 50);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomModules, ::testing::Range(0, 10));
