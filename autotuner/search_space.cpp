@@ -1,0 +1,106 @@
+#include "autotuner/search_space.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace fusemark {
+
+namespace {
+
+// One decision in so many is about the plan, the others about schedules.
+constexpr uint64_t kPlanShare = 4;
+
+}  // namespace
+
+Result<SearchSpace> SearchSpace::Create(OnProblem problem, loops::Numerics limit) {
+  SearchSpace space(std::move(problem), limit);
+  FM_TRY(space.default_, space.Make({}, {}));
+  return space;
+}
+
+Result<Candidate> SearchSpace::Make(PlanChoices choices,
+                                    std::map<Hash128, loops::ScheduleLine> schedules) const {
+  Candidate candidate;
+  FM_TRY(PlannedModule planned, MakePlan(problem_.module, choices));
+  FM_TRY(candidate.tasks, TasksOf(problem_.module, planned.plan));
+  candidate.flips = FlippableChoices(problem_.module, planned);
+  candidate.config.module_hash = problem_.module_hash;
+  candidate.config.plan = std::move(planned.plan);
+  for (const Task& task : candidate.tasks) {
+    const auto changed = schedules.find(task.id);
+    candidate.config.schedules[task.id] =
+        changed != schedules.end() ? changed->second : loops::ScheduleLine{task.klass, {}};
+  }
+  candidate.choices = std::move(choices);
+  candidate.schedules = std::move(schedules);
+  candidate.text = PrintConfig(candidate.config);
+  candidate.id = HashText(candidate.text);
+  return candidate;
+}
+
+loops::Schedule SearchSpace::ScheduleOf(const Candidate& candidate, const Hash128& task) {
+  return candidate.config.schedules.at(task).schedule;
+}
+
+std::vector<SearchSpace::Decision> SearchSpace::Decisions(const Candidate& candidate) const {
+  std::vector<Decision> decisions;
+  for (const auto& [choice, value] : candidate.flips) {
+    Decision decision;
+    decision.choice = choice;
+    decisions.push_back(decision);
+  }
+  for (const Task& task : candidate.tasks) {
+    const bool by_library = task.library && ScheduleOf(candidate, task.id).use_library;
+    for (const loops::Knob* knob : loops::KnobsOf(task.klass, limit_)) {
+      // A library kernel has no other knob, and without one the question does not arise.
+      const bool selects_library =
+          std::holds_alternative<bool loops::Schedule::*>(knob->field) &&
+          std::get<bool loops::Schedule::*>(knob->field) == &loops::Schedule::use_library;
+      if (selects_library ? !task.library : by_library) continue;
+      if (knob->domain.size() < 2) continue;
+      decisions.push_back({{}, task.id, knob, task.klass});
+    }
+  }
+  return decisions;
+}
+
+double SearchSpace::log2_size() const {
+  double bits = static_cast<double>(default_.flips.size());
+  for (const Decision& decision : Decisions(default_)) {
+    if (decision.knob != nullptr) bits += std::log2(decision.knob->domain.size());
+  }
+  return bits;
+}
+
+Result<Candidate> SearchSpace::Mutate(const Candidate& from, int changes, Random& random) const {
+  const std::vector<Decision> decisions = Decisions(from);
+  if (decisions.empty()) return from;
+  const size_t choices = from.flips.size();
+  PlanChoices plan = from.choices;
+  auto schedules = from.schedules;
+  for (int change = 0; change < changes; ++change) {
+    const bool only_choices = choices == decisions.size();
+    const bool of_plan = choices > 0 && (only_choices || random.Below(kPlanShare) == 0);
+    if (of_plan) {
+      const auto& choice = decisions[random.Below(choices)].choice;
+      // A choice made before is taken back, so that the planner's own opinion returns.
+      if (plan.erase(choice) == 0) plan[choice] = from.flips.at(choice);
+      continue;
+    }
+    const Decision& decision = decisions[choices + random.Below(decisions.size() - choices)];
+    const auto changed = schedules.find(decision.task);
+    loops::Schedule schedule =
+        changed != schedules.end() ? changed->second.schedule : ScheduleOf(from, decision.task);
+    const auto& domain = decision.knob->domain;
+    // Drawn from the other values: position of the present one, moved on.
+    const auto present = static_cast<uint64_t>(
+        std::find(domain.begin(), domain.end(), decision.knob->Get(schedule)) - domain.begin());
+    const uint64_t next = (present + 1 + random.Below(domain.size() - 1)) % domain.size();
+    decision.knob->Set(schedule, domain[next]);
+    schedules[decision.task] = {decision.klass, schedule};
+  }
+  return Make(std::move(plan), std::move(schedules));
+}
+
+}  // namespace fusemark

@@ -1,0 +1,312 @@
+#include "autotuner/tuner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace fusemark {
+namespace {
+
+// Per candidate: enough for a median, little enough for many candidates.
+constexpr int64_t kTrialNs = 60'000'000;
+constexpr int64_t kTrialWarmupNs = 10'000'000;
+constexpr int64_t kTrialIterations = 5;
+// A first run so much slower than the best is not measured further.
+constexpr int64_t kHopeless = 4;
+// Share of the budget kept for the confirmation.
+constexpr double kConfirmShare = 0.25;
+// Best of the search that compete for the confirmation, and rounds of that competition.
+constexpr size_t kFinalists = 3;
+constexpr int64_t kFinalRounds = 6;
+constexpr int64_t kConfirmRounds = 30;
+// A strategy that repeats itself so often in a row has nothing new.
+constexpr int kMaxRepeats = 200;
+
+class Tuner {
+ public:
+  Tuner(const SearchSpace& space, TuningDevice& device, const OutputCheck& check, TrialLog& log,
+        const TuneOptions& options)
+      : space_(space),
+        device_(device),
+        check_(check),
+        log_(log),
+        options_(options),
+        random_(options.seed),
+        start_ns_(options.clock.Now()) {}
+
+  Result<TuneResult> Run() {
+    FM_RETURN_IF_ERROR(MeasureDefault());
+    FM_RETURN_IF_ERROR(Search());
+    if (!Cancelled()) FM_RETURN_IF_ERROR(Decide());
+    result_.interrupted = Cancelled();
+    if (result_.interrupted) {
+      result_.adopt = false;
+      result_.why = "interrupted before the best was confirmed";
+    }
+    return std::move(result_);
+  }
+
+ private:
+  bool Cancelled() const {
+    return options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed);
+  }
+  int64_t Elapsed() const { return options_.clock.Now() - start_ns_; }
+  int64_t SearchBudget() const {
+    return static_cast<int64_t>(static_cast<double>(options_.budget_ns) * (1 - kConfirmShare));
+  }
+
+  // ---- trials
+
+  // Compiles, checks and measures; what fails is the trial's outcome, not an error.
+  Trial Try(const Candidate& candidate) {
+    Trial trial;
+    trial.number = result_.trials;
+    trial.config_text = candidate.text;
+    trial.config_id = ToHex(candidate.id);
+    auto prepared = device_.Prepare(candidate.text);
+    if (!prepared.ok()) {
+      trial.outcome = TrialOutcome::kCompileFailed;
+      trial.message = prepared.error().message;
+      return trial;
+    }
+    trial.compile_ns = (*prepared)->compile_ns();
+    const int64_t before = options_.clock.Now();
+    Result<void> run = (*prepared)->Run();
+    const int64_t first_ns = options_.clock.Now() - before;
+    if (!run.ok()) return RunFailed(std::move(trial), run.error());
+    const Result<double> error = check_((*prepared)->outputs());
+    if (!error.ok()) {
+      trial.outcome = TrialOutcome::kWrong;
+      trial.message = error.error().message;
+      return trial;
+    }
+    trial.max_error = *error;
+    if (result_.best_ns > 0 && first_ns > kHopeless * result_.best_ns + kTrialWarmupNs) {
+      trial.samples_ns = {first_ns};
+      return trial;
+    }
+    auto measured = MeasureTrial(**prepared);
+    if (!measured.ok()) return RunFailed(std::move(trial), measured.error());
+    trial.samples_ns = std::move(measured->samples_ns);
+    if (trial.samples_ns.empty()) {
+      return RunFailed(std::move(trial), {Code::kCancelled, "interrupted"});
+    }
+    return trial;
+  }
+
+  static Trial RunFailed(Trial trial, const Error& error) {
+    trial.outcome = TrialOutcome::kRunFailed;
+    trial.message = error.message;
+    return trial;
+  }
+
+  Result<Measurement> MeasureTrial(PreparedCandidate& prepared) {
+    MeasureOptions measure;
+    measure.warmup = {Warmup::Kind::kDuration, kTrialWarmupNs, kTrialWarmupNs};
+    measure.duration_ns = kTrialNs;
+    measure.min_iterations = kTrialIterations;
+    measure.cancelled = options_.cancelled;
+    measure.clock = options_.clock;
+    return Measure([&] { return prepared.Run(); }, measure);
+  }
+
+  Result<void> Record(const Candidate& candidate, const Trial& trial) {
+    ++result_.trials;
+    ++result_.outcomes[static_cast<size_t>(trial.outcome)];
+    Evaluated evaluated{candidate, std::nullopt};
+    if (trial.outcome == TrialOutcome::kOk) {
+      evaluated.median_ns = MedianNs(trial.samples_ns);
+      if (result_.best_ns == 0 || *evaluated.median_ns < result_.best_ns) {
+        result_.best_ns = *evaluated.median_ns;
+      }
+    }
+    tried_.insert(candidate.id);
+    history_.push_back(std::move(evaluated));
+    Report(false);
+    return log_.Record(trial);
+  }
+
+  void Report(bool confirming) const {
+    if (options_.progress) {
+      options_.progress(
+          {result_.trials, result_.default_ns, result_.best_ns, Elapsed(), confirming});
+    }
+  }
+
+  Result<void> MeasureDefault() {
+    const Trial trial = Try(space_.Default());
+    if (Cancelled()) return Ok();
+    if (trial.outcome == TrialOutcome::kOk) result_.default_ns = MedianNs(trial.samples_ns);
+    FM_RETURN_IF_ERROR(Record(space_.Default(), trial));
+    switch (trial.outcome) {
+      case TrialOutcome::kOk: return Ok();
+      case TrialOutcome::kCompileFailed: return Error{Code::kCompileFailed, trial.message};
+      case TrialOutcome::kRunFailed: return Error{Code::kLaunchFailed, trial.message};
+      case TrialOutcome::kWrong: return Error{Code::kWrongResult, trial.message};
+    }
+    return Ok();
+  }
+
+  // ---- search
+
+  bool Exhausted() const {
+    return Cancelled() || Elapsed() >= SearchBudget() ||
+           (options_.max_trials > 0 && result_.trials > options_.max_trials);
+  }
+
+  Result<void> Search() {
+    if (space_.empty()) return Ok();
+    const std::unique_ptr<Strategy> strategy = MakeStrategy(options_.strategy);
+    FM_CHECK(strategy != nullptr, "the caller names a strategy of the table");
+    while (!Exhausted()) {
+      FM_TRY(const std::optional<Candidate> candidate, Fresh(*strategy));
+      if (!candidate) return Ok();
+      const Trial trial = Try(*candidate);
+      if (Cancelled()) return Ok();
+      FM_RETURN_IF_ERROR(Record(*candidate, trial));
+    }
+    return Ok();
+  }
+
+  // Nothing when the strategy has no candidate that was not tried.
+  Result<std::optional<Candidate>> Fresh(Strategy& strategy) {
+    for (int repeat = 0; repeat < kMaxRepeats && !Exhausted(); ++repeat) {
+      FM_TRY(Candidate candidate, strategy.Propose(space_, history_, random_));
+      if (!tried_.contains(candidate.id)) return std::optional(std::move(candidate));
+    }
+    return std::optional<Candidate>();
+  }
+
+  // ---- decision
+
+  struct Finalist {
+    std::string text, id;
+    std::unique_ptr<PreparedCandidate> prepared;
+    PairedComparison comparison;
+  };
+
+  // The fastest of the search, by its medians.
+  std::vector<const Evaluated*> Shortlist() const {
+    std::vector<const Evaluated*> list;
+    for (size_t i = 1; i < history_.size(); ++i) {
+      const auto& median = history_[i].median_ns;
+      if (median && *median < result_.default_ns) list.push_back(&history_[i]);
+    }
+    std::sort(list.begin(), list.end(),
+              [](const Evaluated* a, const Evaluated* b) { return *a->median_ns < *b->median_ns; });
+    if (list.size() > kFinalists) list.resize(kFinalists);
+    return list;
+  }
+
+  Result<PairedMeasurement> Pair(PreparedCandidate& a, PreparedCandidate& b, int64_t rounds) {
+    PairedOptions paired;
+    paired.rounds = rounds;
+    // At least as long as it takes to have an interval, whatever the budget.
+    const int64_t left = std::max<int64_t>(options_.budget_ns - Elapsed(), 0);
+    paired.round_ns = std::clamp<int64_t>(left / (2 * rounds), 1'000'000, 50'000'000);
+    paired.seed = random_.Next();
+    paired.cancelled = options_.cancelled;
+    paired.clock = options_.clock;
+    return MeasurePaired([&] { return a.Run(); }, [&] { return b.Run(); }, paired);
+  }
+
+  Result<void> Decide() {
+    const std::vector<const Evaluated*> shortlist = Shortlist();
+    if (shortlist.empty()) {
+      result_.why = result_.trials == 1 ? "no other config was tried"
+                                        : "no config was faster than the default";
+      return Ok();
+    }
+    Report(true);
+    FM_TRY(const auto base, device_.Prepare(space_.Default().text));
+    FM_TRY(const std::optional<Finalist> best, BestFinalist(*base, shortlist));
+    if (!best || Cancelled()) return Ok();
+    result_.best_text = best->text;
+    result_.best_id = best->id;
+    FM_TRY(const PairedMeasurement pairs, Pair(*base, *best->prepared, kConfirmRounds));
+    if (pairs.interrupted || pairs.a_ns.empty()) return Ok();
+    result_.confirmation = ComparePairs(pairs.a_ns, pairs.b_ns);
+    result_.confirmed_default_ns = MedianNs(pairs.a_ns);
+    result_.confirmed_best_ns = MedianNs(pairs.b_ns);
+    if (!result_.confirmation->has_interval || result_.confirmation->ratio_high >= 1) {
+      result_.why = "in alternation with the default the best config was not surely faster";
+      return Ok();
+    }
+    return AgainstInForce(*best->prepared);
+  }
+
+  // Few rounds each against the default: the shortlist came from single measurements, of which the
+  // smallest flatters.
+  Result<std::optional<Finalist>> BestFinalist(PreparedCandidate& base,
+                                               std::span<const Evaluated* const> shortlist) {
+    std::optional<Finalist> best;
+    for (const Evaluated* evaluated : shortlist) {
+      Finalist finalist{evaluated->candidate.text, ToHex(evaluated->candidate.id), nullptr, {}};
+      FM_TRY(finalist.prepared, device_.Prepare(finalist.text));
+      if (shortlist.size() > 1) {
+        FM_TRY(const PairedMeasurement pairs, Pair(base, *finalist.prepared, kFinalRounds));
+        if (pairs.interrupted || pairs.a_ns.empty()) return best;
+        finalist.comparison = ComparePairs(pairs.a_ns, pairs.b_ns);
+      }
+      if (!best || finalist.comparison.ratio < best->comparison.ratio) best = std::move(finalist);
+    }
+    return best;
+  }
+
+  // A stored config goes only for one that beats it.
+  Result<void> AgainstInForce(PreparedCandidate& best) {
+    const std::string& in_force = options_.in_force;
+    result_.adopt = true;
+    result_.why = "surely faster than the default";
+    if (in_force.empty() || in_force == space_.Default().text) return Ok();
+    if (in_force == result_.best_text) {
+      result_.why = "found and confirmed again";
+      return Ok();
+    }
+    const auto stored = device_.Prepare(in_force);
+    if (!stored.ok()) {
+      result_.why += "; the stored config no longer fits: " + stored.error().message;
+      return Ok();
+    }
+    FM_TRY(const PairedMeasurement pairs, Pair(**stored, best, kConfirmRounds));
+    if (pairs.interrupted || pairs.a_ns.empty()) return Ok();
+    const PairedComparison comparison = ComparePairs(pairs.a_ns, pairs.b_ns);
+    result_.adopt = comparison.has_interval && comparison.ratio_high < 1;
+    result_.why = result_.adopt ? "surely faster than the default and than the stored config"
+                                : "faster than the default, but not surely faster than the stored "
+                                  "config, which stays";
+    return Ok();
+  }
+
+  const SearchSpace& space_;
+  TuningDevice& device_;
+  const OutputCheck& check_;
+  TrialLog& log_;
+  const TuneOptions& options_;
+  Random random_;
+  int64_t start_ns_;
+  TuneResult result_;
+  std::vector<Evaluated> history_;
+  std::set<Hash128> tried_;
+};
+
+}  // namespace
+
+std::string_view TrialOutcomeName(TrialOutcome outcome) {
+  switch (outcome) {
+    case TrialOutcome::kOk: return "ok";
+    case TrialOutcome::kCompileFailed: return "compile failed";
+    case TrialOutcome::kRunFailed: return "run failed";
+    case TrialOutcome::kWrong: return "wrong result";
+  }
+  return "?";
+}
+
+Result<TuneResult> Tune(const SearchSpace& space, TuningDevice& device, const OutputCheck& check,
+                        TrialLog& log, const TuneOptions& options) {
+  return Tuner(space, device, check, log, options).Run();
+}
+
+}  // namespace fusemark
