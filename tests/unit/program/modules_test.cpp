@@ -245,6 +245,62 @@ constexpr TextCase kCases[] = {
         init = (s32[], f32[3]) tuple(zero, x)
         w = (s32[], f32[3]) while(init), condition=condition, body=body
         ROOT y = f32[3] get-tuple-element(w), index=1 })"},
+    {"while_with_a_conditional_and_nested_empty_state", R"(
+      even { a = f32[4] parameter(0)
+        ROOT r = f32[4] sine(a) }
+      odd { a = f32[4] parameter(0)
+        ROOT r = f32[4] add(a, a) }
+      condition { s = (s32[], (f32[4], f32[0,3])) parameter(0)
+        i = s32[] get-tuple-element(s), index=0
+        n = s32[] constant(5)
+        ROOT more = pred[] compare(i, n), direction=LT }
+      body { s = (s32[], (f32[4], f32[0,3])) parameter(0)
+        i = s32[] get-tuple-element(s), index=0
+        pair = (f32[4], f32[0,3]) get-tuple-element(s), index=1
+        x = f32[4] get-tuple-element(pair), index=0
+        none = f32[0,3] get-tuple-element(pair), index=1
+        e = f32[0,3] exponential(none)
+        one = s32[] constant(1)
+        next = s32[] add(i, one)
+        bit = s32[] and(i, one)
+        y = f32[4] conditional(bit, x, x), branch_computations={even, odd}
+        p = (f32[4], f32[0,3]) tuple(y, e)
+        ROOT r = (s32[], (f32[4], f32[0,3])) tuple(next, p) }
+      ENTRY main {
+        x = f32[4] parameter(0)
+        none = f32[0,3] parameter(1)
+        zero = s32[] constant(0)
+        p = (f32[4], f32[0,3]) tuple(x, none)
+        init = (s32[], (f32[4], f32[0,3])) tuple(zero, p)
+        ROOT w = (s32[], (f32[4], f32[0,3])) while(init), condition=condition, body=body })"},
+    {"while_in_a_branch_until_the_values_grow", R"(
+      condition { s = (f32[4], f32[]) parameter(0)
+        x = f32[4] get-tuple-element(s), index=0
+        zero = f32[] constant(0)
+        total = f32[] reduce(x, zero), dimensions={0}, to_apply=add
+        limit = f32[] get-tuple-element(s), index=1
+        ROOT more = pred[] compare(total, limit), direction=LT }
+      body { s = (f32[4], f32[]) parameter(0)
+        x = f32[4] get-tuple-element(s), index=0
+        limit = f32[] get-tuple-element(s), index=1
+        one = f32[] constant(1)
+        ones = f32[4] broadcast(one), dimensions={}
+        y = f32[4] add(x, ones)
+        ROOT r = (f32[4], f32[]) tuple(y, limit) }
+      loop { a = f32[4] parameter(0)
+        limit = f32[] constant(20)
+        init = (f32[4], f32[]) tuple(a, limit)
+        w = (f32[4], f32[]) while(init), condition=condition, body=body
+        ROOT r = f32[4] get-tuple-element(w), index=0 }
+      keep { a = f32[4] parameter(0)
+        ROOT r = f32[4] copy(a) }
+      ENTRY main {
+        x = f32[4] parameter(0)
+        p = pred[] parameter(1)
+        np = pred[] not(p)
+        a = f32[4] conditional(p, x, x), true_computation=loop, false_computation=keep
+        b = f32[4] conditional(np, x, x), true_computation=loop, false_computation=keep
+        ROOT r = (f32[4], f32[4]) tuple(a, b) })"},
     {"conditional_on_pred", R"(
       yes { a = f32[8] parameter(0)
         ROOT r = f32[8] exponential(a) }

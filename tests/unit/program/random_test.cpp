@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "compiler/codegen/target.h"
 #include "compiler/ir/verify.h"
 #include "compiler/on.h"
 #include "compiler/pipeline.h"
@@ -141,6 +142,28 @@ TEST_P(RandomModules, AgreeInsideALoop) {
     if (HasFatalFailure()) return;
   }
 }
+
+#if defined(__x86_64__)
+// Narrower vectors, no fused multiply-add, no half precision conversions.
+TEST(OlderCpus, GiveTheSameResults) {
+  const auto target = TargetForCpu("x86-64");
+  ASSERT_TRUE(target.ok()) << target.error().message;
+  EXPECT_EQ(target->vector_bytes, 16);
+  for (uint64_t seed = 8000; seed < 8030; ++seed) {
+    const Module module = RandomModule(seed, seed % 2 == 0).Make();
+    if (!IsStable(module)) continue;
+    const auto inputs = InputsOf(module);
+    const auto want = CompileAndRun(module, OptionsOf(Engine::kReference), inputs);
+    for (const Engine engine : {Engine::kOff, Engine::kOn}) {
+      CompileOptions options = OptionsOf(engine);
+      options.target = *target;
+      const auto got = CompileAndRun(module, options, inputs);
+      ASSERT_TRUE(got.ok()) << got.error().message << PrintModule(module);
+      ASSERT_EQ(Difference(*got, *want, ToleranceOf(module)), "") << PrintModule(module);
+    }
+  }
+}
+#endif
 
 // Passes make programs faster, not right: on without any one of them gives the same results, or
 // says that it needs the pass.
