@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "autotuner/random.h"
 #include "autotuner/statistics.h"
 
 namespace fusemark {
@@ -234,14 +235,6 @@ class Meter {
   std::vector<int64_t> block_;
 };
 
-uint64_t NextRandom(uint64_t& state) {  // SplitMix64
-  state += 0x9e3779b97f4a7c15;
-  uint64_t z = state;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
 // One arm of one round: an untimed launch brings its own data back into the caches, then the median
 // of the timed ones. 0 if cancelled.
 Result<int64_t> MeasureArm(const Launch& launch, const PairedOptions& options,
@@ -283,11 +276,11 @@ Result<PairedMeasurement> MeasurePaired(const Launch& a, const Launch& b,
                                         const PairedOptions& options) {
   PairedMeasurement result;
   std::vector<int64_t> buffer(kBlockCapacity, 0);
-  uint64_t random = options.seed;
+  Random random(options.seed);
   const int64_t start = options.clock.Now();
   for (int64_t round = 0; round < options.rounds; ++round) {
     if (options.budget_ns > 0 && options.clock.Now() - start >= options.budget_ns) break;
-    const bool a_first = (NextRandom(random) >> 63) == 0;
+    const bool a_first = (random.Next() >> 63) == 0;
     FM_TRY(const int64_t first, MeasureArm(a_first ? a : b, options, buffer));
     FM_TRY(const int64_t second,
            first == 0 ? Result<int64_t>(0) : MeasureArm(a_first ? b : a, options, buffer));

@@ -73,6 +73,26 @@ double SearchSpace::log2_size() const {
   return bits;
 }
 
+std::map<std::string, std::string> SearchSpace::Differences(const Candidate& candidate) const {
+  constexpr size_t kDigits = 12;
+  std::map<std::string, std::string> differences;
+  for (const auto& [choice, materialise] : candidate.choices) {
+    const Computation& computation = problem_.module.computations[choice.first];
+    differences["plan." + computation.name + "." + computation.instrs[choice.second].name] =
+        materialise ? "kernel" : "inline";
+  }
+  for (const auto& [task, line] : candidate.schedules) {
+    if (!candidate.config.schedules.contains(task)) continue;  // of a kernel that is no more
+    for (const loops::Knob* knob : loops::KnobsOf(line.klass, loops::Numerics::kApproximates)) {
+      const int64_t value = knob->Get(line.schedule);
+      if (value == knob->Get(loops::Schedule{})) continue;
+      differences[ToHex(task).substr(0, kDigits) + "." + std::string(knob->name)] =
+          std::to_string(value);
+    }
+  }
+  return differences;
+}
+
 Result<Candidate> SearchSpace::Mutate(const Candidate& from, int changes, Random& random) const {
   const std::vector<Decision> decisions = Decisions(from);
   if (decisions.empty()) return from;

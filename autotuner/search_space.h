@@ -42,6 +42,10 @@ class SearchSpace {
   // Binary logarithm of the number of configs of the default plan and its single choices.
   double log2_size() const;
 
+  // What differs from the default, in words: "<first digits of the task>.unroll" -> "8",
+  // "plan.<computation>.<instruction>" -> "kernel" or "inline".
+  std::map<std::string, std::string> Differences(const Candidate& candidate) const;
+
   // `from` with up to `changes` decisions drawn anew. Equal to `from` only when nothing is open.
   Result<Candidate> Mutate(const Candidate& from, int changes, Random& random) const;
 

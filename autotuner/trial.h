@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@ std::string_view TrialOutcomeName(TrialOutcome outcome);
 struct Trial {
   int64_t number = 0;  // 0 is the default
   std::string config_id, config_text;
+  std::map<std::string, std::string> decisions;  // that differ from the default: name, value
   TrialOutcome outcome = TrialOutcome::kOk;
   std::string message;  // why it failed
   int64_t compile_ns = 0;

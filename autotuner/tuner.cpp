@@ -65,6 +65,7 @@ class Tuner {
     trial.number = result_.trials;
     trial.config_text = candidate.text;
     trial.config_id = ToHex(candidate.id);
+    trial.decisions = space_.Differences(candidate);
     auto prepared = device_.Prepare(candidate.text);
     if (!prepared.ok()) {
       trial.outcome = TrialOutcome::kCompileFailed;

@@ -55,6 +55,7 @@ int Run(int argc, char** argv) {
   AddOptCommand(app, selected);
   AddDbCommand(app, selected);
   AddListCommand(app, selected);
+  AddTuneCommand(app, selected);
   AddVersionCommand(app, selected);
   if (NamesUnknownCommand(app, argc, argv)) return static_cast<int>(ExitCode::kUsage);
   try {

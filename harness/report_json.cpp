@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/support/hash.h"
-#include "harness/report.h"
+#include "harness/report_document.h"
 #include "results_db/queries.h"
 
 namespace fusemark {
@@ -108,8 +108,7 @@ Json RowJson(const ResultRow& row) {
 
 }  // namespace
 
-std::string ReportJson(std::span<const ResultRow> rows, const Outcome& outcome,
-                       const ReportContext& context) {
+nlohmann::ordered_json DocumentHead(const ReportContext& context) {
   Json json;
   json["schema_version"] = 1;
   json["command"] = context.command;
@@ -127,12 +126,22 @@ std::string ReportJson(std::span<const ResultRow> rows, const Outcome& outcome,
                      {"isa", context.machine.isa},
                      {"cores", context.machine.cores},
                      {"details", Json::parse(context.machine.details_json)}};
-  json["results"] = Json::array();
-  for (const ResultRow& row : rows) json["results"].push_back(RowJson(row));
+  return json;
+}
+
+std::string DocumentText(Json json, const Outcome& outcome) {
   json["exit_code"] = outcome.value();
   json["reasons"] = outcome.reasons();
   // Names and messages may hold bytes that are not UTF-8; they must not end the program.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string ReportJson(std::span<const ResultRow> rows, const Outcome& outcome,
+                       const ReportContext& context) {
+  Json json = DocumentHead(context);
+  json["results"] = Json::array();
+  for (const ResultRow& row : rows) json["results"].push_back(RowJson(row));
+  return DocumentText(std::move(json), outcome);
 }
 
 }  // namespace fusemark

@@ -18,6 +18,7 @@ void AddExplainCommand(CLI::App& app, SelectedCommand& selected);
 void AddListCommand(CLI::App& app, SelectedCommand& selected);
 void AddOptCommand(CLI::App& app, SelectedCommand& selected);
 void AddRunCommand(CLI::App& app, SelectedCommand& selected);
+void AddTuneCommand(CLI::App& app, SelectedCommand& selected);
 void AddVersionCommand(CLI::App& app, SelectedCommand& selected);
 
 // --threads N; 0 means not given (ThreadsOf in engine_options.h resolves it).
