@@ -15,7 +15,8 @@ def main():
         print("skipped: FUSEMARK_CORPUS does not name the corpus")
         return 77
     return subprocess.run([binary, "check", os.path.join(corpus, program + ".hlo"), "--engine",
-                           engines, "--golden", os.path.join(corpus, "golden")]).returncode
+                           engines, "--threads", "1", "--golden",
+                           os.path.join(corpus, "golden")]).returncode
 
 
 if __name__ == "__main__":
