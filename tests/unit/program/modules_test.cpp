@@ -542,7 +542,8 @@ constexpr char kTranscendental[] = R"(HloModule transcendental
 ENTRY main {
   x = T[133] parameter(0)
   e = T[133] exponential(x)
-  l = T[133] log(e)
+  ee = T[133] add(e, e)
+  l = T[133] log(ee)
   t = T[133] tanh(l)
   a = T[133] abs(x)
   q = T[133] sqrt(a)
