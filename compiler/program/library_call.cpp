@@ -6,6 +6,10 @@
 namespace fusemark {
 namespace {
 
+// Multiply-adds of one product (of each batch) below which calling the library costs more than the
+// product itself; own kernels take those.
+constexpr int64_t kFewestLibraryMacs = int64_t{1} << 19;
+
 std::optional<LibraryType> TypeOf(const Shape& a, const Shape& b, const Shape& result) {
   if (a.dtype != b.dtype || a.dtype != result.dtype) return std::nullopt;
   if (a.dtype == DType::kF32) return LibraryType::kF32;
@@ -58,6 +62,11 @@ std::unique_ptr<LibraryKernel> Matmul(const Shape& lhs, const Shape& rhs, const 
   const auto lhs_k = Collapse(lhs, dot.lhs_contracting);
   const auto rhs_k = Collapse(rhs, dot.rhs_contracting);
   if (!m || !n || !lhs_k || !rhs_k || dot.lhs_contracting.empty()) return nullptr;
+  int64_t macs = 0;
+  if (!__builtin_mul_overflow(m->size, n->size, &macs) &&
+      !__builtin_mul_overflow(macs, lhs_k->size, &macs) && macs < kFewestLibraryMacs) {
+    return nullptr;
+  }
   MatmulSpec spec;
   spec.type = *type;
   const Dims lhs_strides = RowMajorStrides(lhs.dims), rhs_strides = RowMajorStrides(rhs.dims);
