@@ -10,6 +10,7 @@
 #include "compiler/pipeline.h"
 #include "compiler/program/off.h"
 #include "compiler/reference/evaluate.h"
+#include "compiler/runtime/threads.h"
 
 namespace fusemark {
 namespace {
@@ -139,6 +140,8 @@ Result<void> CheckSupported(const Module& given) {
 }
 
 Result<std::unique_ptr<Executable>> Compile(const Module& module, const CompileOptions& options) {
+  // Library kernels take the size of their team when they are made, not when they run.
+  SetThreads(options.threads);
   switch (options.engine) {
     case Engine::kReference:
       return std::unique_ptr<Executable>(
