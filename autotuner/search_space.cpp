@@ -39,19 +39,22 @@ Result<Candidate> SearchSpace::Make(PlanChoices choices,
   return candidate;
 }
 
-loops::Schedule SearchSpace::ScheduleOf(const Candidate& candidate, const Hash128& task) {
-  return candidate.config.schedules.at(task).schedule;
+loops::Schedule SearchSpace::ScheduleOf(const Candidate& from, const Schedules& changed,
+                                        const Hash128& task) {
+  const auto it = changed.find(task);
+  return it != changed.end() ? it->second.schedule : from.config.schedules.at(task).schedule;
 }
 
-std::vector<SearchSpace::Decision> SearchSpace::Decisions(const Candidate& candidate) const {
+std::vector<SearchSpace::Decision> SearchSpace::Decisions(const Candidate& from,
+                                                          const Schedules& changed) const {
   std::vector<Decision> decisions;
-  for (const auto& [choice, value] : candidate.flips) {
+  for (const auto& [choice, value] : from.flips) {
     Decision decision;
     decision.choice = choice;
     decisions.push_back(decision);
   }
-  for (const Task& task : candidate.tasks) {
-    const bool by_library = task.library && ScheduleOf(candidate, task.id).use_library;
+  for (const Task& task : from.tasks) {
+    const bool by_library = task.library && ScheduleOf(from, changed, task.id).use_library;
     for (const loops::Knob* knob : loops::KnobsOf(task.klass, limit_)) {
       // A library kernel has no other knob, and without one the question does not arise.
       const bool selects_library =
@@ -67,7 +70,7 @@ std::vector<SearchSpace::Decision> SearchSpace::Decisions(const Candidate& candi
 
 double SearchSpace::log2_size() const {
   double bits = static_cast<double>(default_.flips.size());
-  for (const Decision& decision : Decisions(default_)) {
+  for (const Decision& decision : Decisions(default_, {})) {
     if (decision.knob != nullptr) bits += std::log2(decision.knob->domain.size());
   }
   return bits;
@@ -94,12 +97,13 @@ std::map<std::string, std::string> SearchSpace::Differences(const Candidate& can
 }
 
 Result<Candidate> SearchSpace::Mutate(const Candidate& from, int changes, Random& random) const {
-  const std::vector<Decision> decisions = Decisions(from);
-  if (decisions.empty()) return from;
   const size_t choices = from.flips.size();
   PlanChoices plan = from.choices;
-  auto schedules = from.schedules;
+  Schedules schedules = from.schedules;
   for (int change = 0; change < changes; ++change) {
+    // Anew each time: own code in place of the library's opens its knobs.
+    const std::vector<Decision> decisions = Decisions(from, schedules);
+    if (decisions.empty()) return from;
     const bool only_choices = choices == decisions.size();
     const bool of_plan = choices > 0 && (only_choices || random.Below(kPlanShare) == 0);
     if (of_plan) {
@@ -109,9 +113,7 @@ Result<Candidate> SearchSpace::Mutate(const Candidate& from, int changes, Random
       continue;
     }
     const Decision& decision = decisions[choices + random.Below(decisions.size() - choices)];
-    const auto changed = schedules.find(decision.task);
-    loops::Schedule schedule =
-        changed != schedules.end() ? changed->second.schedule : ScheduleOf(from, decision.task);
+    loops::Schedule schedule = ScheduleOf(from, schedules, decision.task);
     const auto& domain = decision.knob->domain;
     // Drawn from the other values: position of the present one, moved on.
     const auto present = static_cast<uint64_t>(

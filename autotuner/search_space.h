@@ -34,7 +34,7 @@ class SearchSpace {
   const Candidate& Default() const { return default_; }
 
   // Nothing to decide: no knob and no open choice.
-  bool empty() const { return Decisions(default_).empty(); }
+  bool empty() const { return Decisions(default_, {}).empty(); }
 
   // Of the default plan, for the report.
   int64_t open_choices() const { return static_cast<int64_t>(default_.flips.size()); }
@@ -63,8 +63,11 @@ class SearchSpace {
 
   Result<Candidate> Make(PlanChoices choices,
                          std::map<Hash128, loops::ScheduleLine> schedules) const;
-  std::vector<Decision> Decisions(const Candidate& candidate) const;
-  static loops::Schedule ScheduleOf(const Candidate& candidate, const Hash128& task);
+  using Schedules = std::map<Hash128, loops::ScheduleLine>;
+  // Open in the plan of `from` once its schedules are changed to `changed`; choices come first.
+  std::vector<Decision> Decisions(const Candidate& from, const Schedules& changed) const;
+  static loops::Schedule ScheduleOf(const Candidate& from, const Schedules& changed,
+                                    const Hash128& task);
 
   OnProblem problem_;
   loops::Numerics limit_;

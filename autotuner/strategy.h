@@ -14,7 +14,9 @@ namespace fusemark {
 
 struct Evaluated {
   Candidate candidate;
-  std::optional<int64_t> median_ns;  // none: it failed
+  // The fastest launch: whatever else runs on the machine only slows launches down, so this ranks
+  // candidates measured at different times. None: it failed.
+  std::optional<int64_t> least_ns;
 };
 
 class Strategy {

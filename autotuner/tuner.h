@@ -44,7 +44,7 @@ using OutputCheck = std::function<Result<double>(std::span<const Tensor>)>;
 
 struct TuneProgress {
   int64_t trials = 0;
-  int64_t default_ns = 0, best_ns = 0;
+  int64_t default_ns = 0, best_ns = 0;  // fastest launches
   int64_t elapsed_ns = 0;
   bool confirming = false;
 };
@@ -54,7 +54,8 @@ struct TuneOptions {
   int64_t max_trials = 0;              // beside the default; 0: no limit
   uint64_t seed = 1;
   std::string strategy = "climb";
-  std::string in_force;  // config text that a better one would replace; "": the default
+  // Config text that only a better one replaces; "": the default. Tried right after the default.
+  std::string in_force;
   const std::atomic<bool>* cancelled = nullptr;
   std::function<void(const TuneProgress&)> progress;  // between trials
   Clock clock = SteadyClock();
@@ -64,13 +65,14 @@ struct TuneResult {
   int64_t trials = 0;                 // the default included
   std::array<int64_t, 4> outcomes{};  // by TrialOutcome
   int64_t default_ns = 0;             // median of trial 0
-  int64_t best_ns = 0;                // median in the search; not what is reported as gained
+  int64_t best_ns = 0;                // fastest launch of the search; not what is gained
   std::string best_text, best_id;     // of the candidate that was confirmed or refused
   // Fresh measurements of the default (a) and that candidate (b).
   std::optional<PairedComparison> confirmation;
   int64_t confirmed_default_ns = 0, confirmed_best_ns = 0;
   bool adopt = false;
-  std::string why;  // in words: why it is adopted or not
+  std::string why;    // in words: why it is adopted or not
+  std::string stale;  // why the config in force no longer holds; empty if it does
   bool interrupted = false;
 };
 
