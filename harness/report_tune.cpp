@@ -53,6 +53,7 @@ Json RowJson(const TuneRow& row) {
   }
   json["adopted"] = result.adopt;
   json["why"] = result.why;
+  if (!result.stale.empty()) json["stale"] = result.stale;
   json["numerics"] = {{"reference", row.reference}};
   json["config"] = {{"hash", result.best_id.empty() ? Json(nullptr) : Json(result.best_id)},
                     {"text", result.best_text}};

@@ -26,6 +26,29 @@ bool MovesOnly(Op op) {
          op == Op::kIota;
 }
 
+// Of the first result where there are several.
+double Elements(const Instr& instr) {
+  const Shape& shape = instr.shape.is_tuple ? instr.shape.elements[0] : instr.shape;
+  return std::max<double>(1, static_cast<double>(ElementCount(shape)));
+}
+
+// Elements that an instruction reads of its first operand, repetitions counted; 0: no more than
+// there are.
+double ReadsOf(const Instr& reader) {
+  switch (reader.op) {
+    case Op::kBroadcast:
+    case Op::kGather: return Elements(reader);
+    case Op::kReduceWindow: {
+      double window = 1;
+      for (const WindowDim& dim : reader.As<WindowAttrs>().window) {
+        window *= static_cast<double>(dim.size);
+      }
+      return window * Elements(reader);
+    }
+    default: return 0;
+  }
+}
+
 // Rows only: the reduced dims are the minor ones.
 bool ReducesMinorDims(const Instr& reduce, const Shape& operand) {
   const auto& dims = reduce.As<DimsAttrs>().dims;
@@ -167,7 +190,7 @@ bool ComputePlanner::MustMaterialise(uint32_t index, Placement* why) const {
     for (size_t position = 0; position < reader.operands.size(); ++position) {
       if (reader.operands[position].index != index) continue;
       if (TakesInline(reader, position, At(index))) continue;
-      *why = Placement::kLibrary;
+      *why = Placement::kMemory;
       return true;
     }
   }
@@ -188,18 +211,12 @@ bool ComputePlanner::ShouldMaterialise(uint32_t index, Placement* why) const {
     if (IsElementwise(reader.op) || reader.op == Op::kReduce) {
       widest = std::max(widest, times);
     } else {
-      const double grow =
-          reader.op == Op::kBroadcast || reader.op == Op::kReduceWindow || reader.op == Op::kGather
-              ? static_cast<double>(ElementCount(reader.shape)) /
-                    std::max<double>(1, static_cast<double>(ElementCount(instr.shape)))
-              : 1;
-      copies += times * std::max(1.0, grow);
+      copies += times * std::max(1.0, ReadsOf(reader) / Elements(instr));
     }
   }
   copies += widest;
   if (MovesOnly(instr.op) || ElementCount(instr.shape) == 1) return false;
-  const auto elements = static_cast<double>(ElementCount(instr.shape));
-  const double cost = cost_[index];
+  const double elements = Elements(instr), cost = cost_[index];
   const auto readers = static_cast<double>(kernels.size());
   const double once = ArraysRead(index) + cost / kFlopsPerLoad;
   const double saved = readers * once - (once + 1 + readers);
@@ -214,7 +231,7 @@ bool ComputePlanner::ShouldMaterialise(uint32_t index, Placement* why) const {
 
 // Arrays as large as the value that computing it inline reads; smaller ones count in proportion.
 double ComputePlanner::ArraysRead(uint32_t index) const {
-  const auto elements = std::max<double>(1, static_cast<double>(ElementCount(At(index).shape)));
+  const double elements = Elements(At(index));
   double arrays = 0;
   for (const uint32_t read : reads_[index]) {
     const Shape& shape = At(read).shape;
@@ -269,7 +286,7 @@ void ComputePlanner::Cost(uint32_t index) {
     reads_[index] = {index};
     return;
   }
-  const auto elements = std::max<double>(1, static_cast<double>(ElementCount(instr.shape)));
+  const double elements = Elements(instr);
   std::set<uint32_t> reads;
   cost_[index] = FlopsPerElement(instr);
   for (const InstrId operand : instr.operands) {

@@ -27,7 +27,7 @@ std::string_view PlacementText(Placement placement) {
     case Placement::kInlined: return "inlined into its consumers";
     case Placement::kOutput: return "own result: the program or control flow reads it";
     case Placement::kAnchor: return "own kernel: contraction, reduction or update";
-    case Placement::kLibrary: return "materialised: operand of a library kernel";
+    case Placement::kMemory: return "materialised: a library call or an update reads it in memory";
     case Placement::kShared: return "materialised: several kernels read it";
     case Placement::kRecompute: return "materialised: consumers would recompute it";
     case Placement::kFull: return "materialised: its consumer's kernel is as large as may be";

@@ -19,9 +19,9 @@ enum class Placement : uint8_t {
   kStructural,  // parameter, constant, tuple, control flow
   kInlined,     // computed inside its consumers
   kOutput,      // materialised: result of the computation or read by control flow
-  kAnchor,   // materialised: contraction, reduction or update; other instructions gather around it
-  kLibrary,  // materialised: operand of a library kernel
-  kShared,   // materialised: several kernels read it and it costs more than a load to recompute
+  kAnchor,  // materialised: contraction, reduction or update; other instructions gather around it
+  kMemory,  // materialised: a library call or an update reads it
+  kShared,  // materialised: several kernels read it and it costs more than a load to recompute
   kRecompute,  // materialised: its consumers would compute it several times per element
   kFull,       // materialised: its consumer's kernel holds as many instructions as it may
   kChosen,     // materialised or inlined because a choice said so

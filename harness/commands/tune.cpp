@@ -165,16 +165,33 @@ class TuneCommand {
                       "are compared with the default config's",
                       expected.error().code == Code::kCancelled ? "it takes more than two minutes"
                                                                 : expected.error().message));
-      row_.reference = "the default config, which itself was not checked";
       expected = RunDefault();
     }
-    if (!expected.ok()) return Fail(ExitCode::kFailed, expected.error());
+    if (!expected.ok()) {
+      const bool wrong = expected.error().code == Code::kWrongResult;
+      return Fail(wrong ? ExitCode::kNumerics : ExitCode::kFailed, expected.error());
+    }
     expected_ = std::move(expected).value();
     return true;
   }
 
+  // Engine off is no oracle, but a default that differs from it cannot be trusted either.
   Result<std::vector<Tensor>> RunDefault() {
-    FM_TRY(const auto executable, Compile(loaded_.workload.module, compile_));
+    FM_TRY(auto outputs, RunEngine(Engine::kOn));
+    row_.reference = "the default config, which itself was not checked";
+    const auto off = RunEngine(Engine::kOff);
+    if (!off.ok()) return outputs;
+    FM_TRY(const Comparison comparison, CompareTensors(outputs, *off, loaded_.workload.tolerance));
+    if (!comparison.pass) {
+      return Error{Code::kWrongResult, "the default config's results differ from engine off's"};
+    }
+    row_.reference = "the default config, which agrees with engine off (not with the reference)";
+    return outputs;
+  }
+
+  Result<std::vector<Tensor>> RunEngine(Engine engine) {
+    FM_TRY(const auto executable,
+           Compile(loaded_.workload.module, OptionsFor(engine, threads_, residents_)));
     FM_TRY(auto outputs, MakeOutputs(loaded_.workload.module));
     std::vector<const void*> params;
     std::vector<void*> results;
@@ -226,7 +243,18 @@ class TuneCommand {
     row_.log2_size = space->log2_size();
     row_.result = std::move(result).value();
     tuned_ = true;
+    if (in_force->has_value()) KeepOrRetire(**in_force);
     StoreConclusion(key);
+  }
+
+  // A config that no longer holds must not come up again at the next run.
+  void KeepOrRetire(const DecisionRecord& decision) {
+    const std::string& why = row_.result.stale;
+    if (why.empty()) return;
+    progress_.Line(fmt::format("{}: the stored config {} is stale: {}", loaded_.workload.name,
+                               decision.config_hash.substr(0, 12), why));
+    const auto marked = MarkDecision(recorder_->db(), decision.id, DecisionState::kStale, why);
+    if (!marked.ok()) (void)Fail(ExitCode::kFailed, marked.error());
   }
 
   TuneOptions Options(const std::string& in_force) {
