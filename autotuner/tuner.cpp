@@ -178,7 +178,10 @@ class Tuner {
     if (Cancelled()) return Ok();
     tried_.insert(stored.id);
     in_force_ns_ = Count(trial);
-    if (trial.outcome != TrialOutcome::kOk) result_.stale = trial.message;
+    // A run may fail for want of memory, which is not the config's fault.
+    const bool stale =
+        trial.outcome == TrialOutcome::kCompileFailed || trial.outcome == TrialOutcome::kWrong;
+    if (stale) result_.stale = trial.message;
     Report(false);
     return log_.Record(trial);
   }

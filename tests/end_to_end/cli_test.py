@@ -761,6 +761,9 @@ class TunedConfigs(CliTest):
                 self.assertEqual(self.tuned_run()["config"]["source"], "stale")
                 again = self.tune(self.tiny, "--trials", "12")
                 self.assertTrue(again["results"][0]["adopted"], again["results"][0])
+                self.assertIn("config", again["results"][0]["stale"])
+                self.assertEqual(self.stored("SELECT state FROM decision ORDER BY id"),
+                                 [("stale",), ("confirmed",)])
                 self.assertEqual(self.tuned_run()["config"]["source"], "tuned")
 
     def test_a_better_stored_config_stays(self):

@@ -257,6 +257,45 @@ TEST_F(TunerTest, AStoredConfigGoesOnlyForABetterOne) {
   EXPECT_THAT(result->why, HasSubstr("no longer fits"));
 }
 
+TEST_F(TunerTest, TheStoredConfigIsATrial) {
+  options.in_force = space.Default().text + "\n";
+  options.max_trials = 2;
+  auto result = Run();
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->stale, "");
+  ASSERT_EQ(log.trials.size(), 3U);  // the default, the stored one, a candidate
+  EXPECT_EQ(log.trials[1].config_text, options.in_force);
+
+  log.trials.clear();
+  device.is_wrong = [&](const std::string& config) { return config == options.in_force; };
+  result = Run();
+  ASSERT_TRUE(result.ok());
+  EXPECT_THAT(result->stale, HasSubstr("not one"));
+  EXPECT_EQ(log.trials[1].outcome, TrialOutcome::kWrong);
+}
+
+TEST_F(TunerTest, ABusyMomentCondemnsNobody) {
+  // The first run of every program takes long; the costs are equal otherwise.
+  std::set<std::string> seen;
+  device.cost_ns = [&](const std::string& config) {
+    return seen.insert(config).second ? 1000 * kMs : kMs;
+  };
+  ASSERT_TRUE(Run().ok());
+  for (const Trial& trial : log.trials) EXPECT_GT(trial.samples_ns.size(), 1U);
+}
+
+TEST_F(TunerTest, InterferenceDoesNotPickTheBest) {
+  // Half of all launches are slowed down tenfold; what is a third faster is found all the same.
+  Random noise(11);
+  device.cost_ns = [&](const std::string& config) {
+    return (UnrollsEight(config) ? 2 * kMs : 3 * kMs) * (noise.Below(2) == 0 ? 10 : 1);
+  };
+  const auto result = Run();
+  ASSERT_TRUE(result.ok());
+  EXPECT_TRUE(UnrollsEight(result->best_text));
+  EXPECT_EQ(result->best_ns, 2 * kMs);
+}
+
 TEST_F(TunerTest, AFullLogEndsTheSearch) {
   log.full_after = 3;
   const auto result = Run();
