@@ -11,10 +11,17 @@ namespace {
 // One decision in so many is about the plan, the others about schedules.
 constexpr uint64_t kPlanShare = 4;
 
+template <class Field>
+bool Sets(const loops::Knob& knob, Field field) {
+  const auto* found = std::get_if<Field>(&knob.field);
+  return found != nullptr && *found == field;
+}
+
 }  // namespace
 
-Result<SearchSpace> SearchSpace::Create(OnProblem problem, loops::Numerics limit) {
-  SearchSpace space(std::move(problem), limit);
+Result<SearchSpace> SearchSpace::Create(OnProblem problem, loops::Numerics limit,
+                                        const loops::Target& target) {
+  SearchSpace space(std::move(problem), limit, target);
   FM_TRY(space.default_, space.Make({}, {}));
   return space;
 }
@@ -25,6 +32,7 @@ Result<Candidate> SearchSpace::Make(PlanChoices choices,
   FM_TRY(PlannedModule planned, MakePlan(problem_.module, choices));
   FM_TRY(candidate.tasks, TasksOf(problem_.module, planned.plan));
   candidate.flips = FlippableChoices(problem_.module, planned);
+  for (const auto& [place, value] : choices) candidate.flips.emplace(place, !value);
   candidate.config.module_hash = problem_.module_hash;
   candidate.config.plan = std::move(planned.plan);
   for (const Task& task : candidate.tasks) {
@@ -45,6 +53,14 @@ loops::Schedule SearchSpace::ScheduleOf(const Candidate& from, const Schedules& 
   return it != changed.end() ? it->second.schedule : from.config.schedules.at(task).schedule;
 }
 
+std::vector<int64_t> SearchSpace::ValuesOf(const loops::Knob& knob) const {
+  std::vector<int64_t> values(knob.domain.begin(), knob.domain.end());
+  // 0 is the native width.
+  if (Sets(knob, &loops::Schedule::vector_bytes)) std::erase(values, target_.vector_bytes);
+  if (Sets(knob, &loops::Schedule::parallel_grain) && target_.threads < 2) values.clear();
+  return values;
+}
+
 std::vector<SearchSpace::Decision> SearchSpace::Decisions(const Candidate& from,
                                                           const Schedules& changed) const {
   std::vector<Decision> decisions;
@@ -57,12 +73,11 @@ std::vector<SearchSpace::Decision> SearchSpace::Decisions(const Candidate& from,
     const bool by_library = task.library && ScheduleOf(from, changed, task.id).use_library;
     for (const loops::Knob* knob : loops::KnobsOf(task.klass, limit_)) {
       // A library kernel has no other knob, and without one the question does not arise.
-      const bool selects_library =
-          std::holds_alternative<bool loops::Schedule::*>(knob->field) &&
-          std::get<bool loops::Schedule::*>(knob->field) == &loops::Schedule::use_library;
+      const bool selects_library = Sets(*knob, &loops::Schedule::use_library);
       if (selects_library ? !task.library : by_library) continue;
-      if (knob->domain.size() < 2) continue;
-      decisions.push_back({{}, task.id, knob, task.klass});
+      std::vector<int64_t> values = ValuesOf(*knob);
+      if (values.size() < 2) continue;
+      decisions.push_back({{}, task.id, knob, task.klass, std::move(values)});
     }
   }
   return decisions;
@@ -71,7 +86,7 @@ std::vector<SearchSpace::Decision> SearchSpace::Decisions(const Candidate& from,
 double SearchSpace::log2_size() const {
   double bits = static_cast<double>(default_.flips.size());
   for (const Decision& decision : Decisions(default_, {})) {
-    if (decision.knob != nullptr) bits += std::log2(decision.knob->domain.size());
+    if (decision.knob != nullptr) bits += std::log2(decision.values.size());
   }
   return bits;
 }
@@ -114,12 +129,12 @@ Result<Candidate> SearchSpace::Mutate(const Candidate& from, int changes, Random
     }
     const Decision& decision = decisions[choices + random.Below(decisions.size() - choices)];
     loops::Schedule schedule = ScheduleOf(from, schedules, decision.task);
-    const auto& domain = decision.knob->domain;
+    const std::vector<int64_t>& values = decision.values;
     // Drawn from the other values: position of the present one, moved on.
     const auto present = static_cast<uint64_t>(
-        std::find(domain.begin(), domain.end(), decision.knob->Get(schedule)) - domain.begin());
-    const uint64_t next = (present + 1 + random.Below(domain.size() - 1)) % domain.size();
-    decision.knob->Set(schedule, domain[next]);
+        std::find(values.begin(), values.end(), decision.knob->Get(schedule)) - values.begin());
+    const uint64_t next = (present + 1 + random.Below(values.size() - 1)) % values.size();
+    decision.knob->Set(schedule, values[next]);
     schedules[decision.task] = {decision.klass, schedule};
   }
   return Make(std::move(plan), std::move(schedules));

@@ -22,13 +22,15 @@ struct Candidate {
   Config config;                                     // plan and every schedule, spelled out
   std::string text;                                  // PrintConfig(config): what is stored
   Hash128 id;                                        // of the text
-  PlanChoices flips;                                 // further choices open in this plan
+  PlanChoices flips;                                 // open in this plan, or made and reversible
   std::vector<Task> tasks;                           // of this plan
 };
 
 class SearchSpace {
  public:
-  static Result<SearchSpace> Create(OnProblem problem, loops::Numerics limit);
+  // Values that mean the same as another one on `target` are left out.
+  static Result<SearchSpace> Create(OnProblem problem, loops::Numerics limit,
+                                    const loops::Target& target);
 
   // What the compiler does without a config.
   const Candidate& Default() const { return default_; }
@@ -56,21 +58,24 @@ class SearchSpace {
     Hash128 task;
     const loops::Knob* knob = nullptr;
     loops::KernelClass klass = loops::KernelClass::kLoop;
+    std::vector<int64_t> values;  // of the knob; at least two
   };
 
-  SearchSpace(OnProblem problem, loops::Numerics limit)
-      : problem_(std::move(problem)), limit_(limit) {}
+  SearchSpace(OnProblem problem, loops::Numerics limit, loops::Target target)
+      : problem_(std::move(problem)), limit_(limit), target_(std::move(target)) {}
 
   Result<Candidate> Make(PlanChoices choices,
                          std::map<Hash128, loops::ScheduleLine> schedules) const;
   using Schedules = std::map<Hash128, loops::ScheduleLine>;
   // Open in the plan of `from` once its schedules are changed to `changed`; choices come first.
   std::vector<Decision> Decisions(const Candidate& from, const Schedules& changed) const;
+  std::vector<int64_t> ValuesOf(const loops::Knob& knob) const;
   static loops::Schedule ScheduleOf(const Candidate& from, const Schedules& changed,
                                     const Hash128& task);
 
   OnProblem problem_;
   loops::Numerics limit_;
+  loops::Target target_;
   Candidate default_;
 };
 

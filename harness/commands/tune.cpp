@@ -219,7 +219,7 @@ class TuneCommand {
     if (!problem.ok()) return (void)Fail(ExitCode::kFailed, problem.error());
     const auto limit = arguments_.numerics == "bitwise" ? loops::Numerics::kBitwise
                                                         : loops::Numerics::kReassociates;
-    auto space = SearchSpace::Create(std::move(problem).value(), limit);
+    auto space = SearchSpace::Create(std::move(problem).value(), limit, compile_.target);
     if (!space.ok()) return (void)Fail(ExitCode::kFailed, space.error());
     const DecisionKey key{Scope::kPlan, plan_key_, CurrentMachine().machine_class, threads_};
     const auto in_force = FindDecision(recorder_->db(), key);

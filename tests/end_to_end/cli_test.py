@@ -600,7 +600,7 @@ class Tune(CliTest):
     def test_the_seed_decides_what_is_tried(self):
         tried = []
         for seed in ("1", "1", "2"):
-            self.db = self.path(f"{len(tried)}.db")  # a stored config would be the first to be tried
+            self.db = self.path(f"{len(tried)}.db")  # a stored config would be tried first
             self.document("tune", self.tiny, "--threads", "1", "--trials", "5", "--seed", seed,
                           "--strategy", "random")
             tried.append(self.stored("SELECT config_hash FROM trial ORDER BY id"))

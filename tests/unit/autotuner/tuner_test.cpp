@@ -28,12 +28,15 @@ ENTRY main {
 }
 )";
 
-SearchSpace Space(loops::Numerics limit = loops::Numerics::kReassociates) {
+constexpr int64_t kNativeBytes = 32;
+
+SearchSpace Space(loops::Numerics limit = loops::Numerics::kReassociates, int threads = 2) {
   const Result<Module> module = ParseModule(kModule, "tuned");
   FM_CHECK(module.ok(), module.error().message);
   Result<OnProblem> problem = PrepareOn(*module, {});
   FM_CHECK(problem.ok(), problem.error().message);
-  Result<SearchSpace> space = SearchSpace::Create(std::move(problem).value(), limit);
+  Result<SearchSpace> space = SearchSpace::Create(
+      std::move(problem).value(), limit, {.vector_bytes = kNativeBytes, .threads = threads});
   FM_CHECK(space.ok(), space.error().message);
   return std::move(space).value();
 }
@@ -355,13 +358,45 @@ TEST(SearchSpace, BitwiseLeavesTheOrderOfSumsAlone) {
   }
 }
 
+TEST(SearchSpace, ValuesThatMeanTheSameAreLeftOut) {
+  Random random(9);
+  for (const int threads : {1, 2}) {
+    const SearchSpace space = Space(loops::Numerics::kReassociates, threads);
+    bool grain = false;
+    for (int step = 0; step < 60; ++step) {
+      const auto candidate = space.Mutate(space.Default(), 4, random);
+      ASSERT_TRUE(candidate.ok());
+      for (const auto& [task, line] : candidate->config.schedules) {
+        EXPECT_NE(line.schedule.vector_bytes, kNativeBytes);
+        grain |= line.schedule.parallel_grain != loops::Schedule{}.parallel_grain;
+      }
+    }
+    EXPECT_EQ(grain, threads > 1);
+  }
+}
+
+TEST(SearchSpace, AChoiceCanBeTakenBack) {
+  const SearchSpace space = Space();
+  Random random(4);
+  Candidate candidate = space.Default();
+  bool made = false, taken_back = false;
+  for (int step = 0; step < 200 && !taken_back; ++step) {
+    auto next = space.Mutate(candidate, 1, random);
+    ASSERT_TRUE(next.ok());
+    taken_back = made && next->choices.empty();
+    made = !next->choices.empty();
+    candidate = std::move(next).value();
+  }
+  EXPECT_TRUE(taken_back);
+}
+
 TEST(SearchSpace, NothingToDecide) {
   const Result<Module> module =
       ParseModule("HloModule m\nENTRY main { ROOT p = f32[4] parameter(0) }\n", "identity");
   ASSERT_TRUE(module.ok());
   Result<OnProblem> problem = PrepareOn(*module, {});
   ASSERT_TRUE(problem.ok());
-  auto space = SearchSpace::Create(std::move(problem).value(), loops::Numerics::kReassociates);
+  auto space = SearchSpace::Create(std::move(problem).value(), loops::Numerics::kReassociates, {});
   ASSERT_TRUE(space.ok());
   EXPECT_TRUE(space->empty());
   FakeDevice device;
