@@ -310,11 +310,13 @@ class TuneCommand {
   void Report() {
     progress_.Clear();
     if (outcome_.code() == ExitCode::kUsage) return;
-    const std::string text = arguments_.format == "json"
-                                 ? TuneJson(tuned_ ? &row_ : nullptr, outcome_,
-                                            {CurrentMachine(), CurrentBuild(), "tune"})
-                             : tuned_ ? TuneText(row_)
-                                      : "";
+    std::string text;
+    if (arguments_.format == "json") {
+      const ReportContext context{CurrentMachine(), CurrentBuild(), "tune"};
+      text = TuneJson(tuned_ ? &row_ : nullptr, outcome_, context);
+    } else if (tuned_) {
+      text = TuneText(row_);
+    }
     const Result<void> written = WriteOutput(arguments_.output, text);
     if (!written.ok()) outcome_.Add(ExitCode::kFailed, written.error().message);
   }
