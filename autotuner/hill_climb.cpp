@@ -1,5 +1,6 @@
 // Hill climbing with restarts: small steps from the best so far.
 #include <algorithm>
+#include <cmath>
 
 #include "autotuner/strategy.h"
 
@@ -14,7 +15,7 @@ class HillClimb final : public Strategy {
  public:
   Result<Candidate> Propose(const SearchSpace& space, std::span<const Evaluated> history,
                             Random& random) override {
-    const auto time = [](const Evaluated& one) { return one.least_ns.value_or(INT64_MAX); };
+    const auto time = [](const Evaluated& one) { return one.ratio.value_or(HUGE_VAL); };
     const auto best =
         std::min_element(history.begin(), history.end(),
                          [&](const Evaluated& a, const Evaluated& b) { return time(a) < time(b); });

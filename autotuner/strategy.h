@@ -14,9 +14,7 @@ namespace fusemark {
 
 struct Evaluated {
   Candidate candidate;
-  // The fastest launch: whatever else runs on the machine only slows launches down, so this ranks
-  // candidates measured at different times. None: it failed.
-  std::optional<int64_t> least_ns;
+  std::optional<double> ratio;  // see Trial; none: it failed
 };
 
 class Strategy {

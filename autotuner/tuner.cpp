@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -13,6 +14,10 @@ namespace {
 constexpr int64_t kTrialNs = 60'000'000;
 constexpr int64_t kTrialWarmupNs = 10'000'000;
 constexpr int64_t kTrialIterations = 5;
+// Candidates in alternation with the default; fewer rounds where a launch takes long.
+constexpr int64_t kTrialRounds = 12, kSlowTrialRounds = 2;
+constexpr int64_t kTrialRoundNs = 2'000'000;
+constexpr int64_t kSlowNs = 100'000'000;
 // A first run so much slower than the best is not measured further.
 constexpr int64_t kHopeless = 4;
 // Share of the budget kept for the confirmation.
@@ -69,36 +74,67 @@ class Tuner {
     trial.decisions = space_.Differences(candidate);
     auto prepared = device_.Prepare(candidate.text);
     if (!prepared.ok()) {
-      trial.outcome = TrialOutcome::kCompileFailed;
-      trial.message = prepared.error().message;
-      return trial;
+      return Failed(std::move(trial), TrialOutcome::kCompileFailed, prepared.error());
     }
     trial.compile_ns = (*prepared)->compile_ns();
     const Result<int64_t> first = TimeOf(**prepared);
-    if (!first.ok()) return RunFailed(std::move(trial), first.error());
+    if (!first.ok()) return Failed(std::move(trial), TrialOutcome::kRunFailed, first.error());
     const Result<double> error = check_((*prepared)->outputs());
-    if (!error.ok()) {
-      trial.outcome = TrialOutcome::kWrong;
-      trial.message = error.error().message;
-      return trial;
-    }
+    if (!error.ok()) return Failed(std::move(trial), TrialOutcome::kWrong, error.error());
     trial.max_error = *error;
-    if (Hopeless(*first)) {
+    const Result<void> timed = default_ != nullptr ? TimeBeside(**prepared, *first, trial)
+                                                   : TimeDefault(**prepared, trial);
+    if (!timed.ok()) return Failed(std::move(trial), TrialOutcome::kRunFailed, timed.error());
+    if (default_ == nullptr) default_ = std::move(prepared).value();
+    return trial;
+  }
+
+  Result<void> TimeDefault(PreparedCandidate& prepared, Trial& trial) {
+    MeasureOptions measure;
+    measure.warmup = {Warmup::Kind::kDuration, kTrialWarmupNs, kTrialWarmupNs};
+    measure.duration_ns = kTrialNs;
+    measure.min_iterations = kTrialIterations;
+    measure.cancelled = options_.cancelled;
+    measure.clock = options_.clock;
+    FM_TRY(Measurement measured, Measure([&] { return prepared.Run(); }, measure));
+    if (measured.samples_ns.empty()) return Error{Code::kCancelled, "interrupted"};
+    trial.samples_ns = std::move(measured.samples_ns);
+    trial.ratio = 1;
+    default_least_ns_ = LeastOf(trial.samples_ns);
+    return Ok();
+  }
+
+  Result<void> TimeBeside(PreparedCandidate& prepared, int64_t first_ns, Trial& trial) {
+    if (Hopeless(first_ns)) {
       // The machine may have been busy just then.
-      const Result<int64_t> second = TimeOf(**prepared);
-      if (!second.ok()) return RunFailed(std::move(trial), second.error());
-      if (Hopeless(*second)) {
-        trial.samples_ns = {std::min(*first, *second)};
-        return trial;
+      FM_TRY(const int64_t second_ns, TimeOf(prepared));
+      if (Hopeless(second_ns)) {
+        trial.samples_ns = {std::min(first_ns, second_ns)};
+        trial.ratio = Ratio(trial.samples_ns[0], default_least_ns_);
+        return Ok();
       }
     }
-    auto measured = MeasureTrial(**prepared);
-    if (!measured.ok()) return RunFailed(std::move(trial), measured.error());
-    trial.samples_ns = std::move(measured->samples_ns);
-    if (trial.samples_ns.empty()) {
-      return RunFailed(std::move(trial), {Code::kCancelled, "interrupted"});
-    }
-    return trial;
+    PairedOptions paired;
+    paired.rounds = first_ns > kSlowNs ? kSlowTrialRounds : kTrialRounds;
+    paired.round_ns = kTrialRoundNs;
+    paired.min_iterations = 1;
+    paired.seed = options_.seed;
+    paired.cancelled = options_.cancelled;
+    paired.clock = options_.clock;
+    FM_TRY(PairedMeasurement pairs,
+           MeasurePaired([&] { return default_->Run(); }, [&] { return prepared.Run(); }, paired));
+    if (pairs.b_ns.empty()) return Error{Code::kCancelled, "interrupted"};
+    trial.ratio = Ratio(LeastOf(pairs.b_ns), LeastOf(pairs.a_ns));
+    trial.samples_ns = std::move(pairs.b_ns);
+    return Ok();
+  }
+
+  static int64_t LeastOf(std::span<const int64_t> samples) {
+    return *std::min_element(samples.begin(), samples.end());
+  }
+  static double Ratio(int64_t a, int64_t b) {
+    return static_cast<double>(std::max<int64_t>(a, 1)) /
+           static_cast<double>(std::max<int64_t>(b, 1));
   }
 
   Result<int64_t> TimeOf(PreparedCandidate& prepared) const {
@@ -108,23 +144,13 @@ class Tuner {
   }
 
   bool Hopeless(int64_t run_ns) const {
-    return result_.best_ns > 0 && run_ns > kHopeless * result_.best_ns + kTrialWarmupNs;
+    return run_ns > kHopeless * result_.best_ns + kTrialWarmupNs;
   }
 
-  static Trial RunFailed(Trial trial, const Error& error) {
-    trial.outcome = TrialOutcome::kRunFailed;
+  static Trial Failed(Trial trial, TrialOutcome outcome, const Error& error) {
+    trial.outcome = outcome;
     trial.message = error.message;
     return trial;
-  }
-
-  Result<Measurement> MeasureTrial(PreparedCandidate& prepared) {
-    MeasureOptions measure;
-    measure.warmup = {Warmup::Kind::kDuration, kTrialWarmupNs, kTrialWarmupNs};
-    measure.duration_ns = kTrialNs;
-    measure.min_iterations = kTrialIterations;
-    measure.cancelled = options_.cancelled;
-    measure.clock = options_.clock;
-    return Measure([&] { return prepared.Run(); }, measure);
   }
 
   Result<void> Record(const Candidate& candidate, const Trial& trial) {
@@ -134,23 +160,23 @@ class Tuner {
     return log_.Record(trial);
   }
 
-  // The fastest launch of a trial that went well.
-  std::optional<int64_t> Count(const Trial& trial) {
+  // The ratio of a trial that went well.
+  std::optional<double> Count(const Trial& trial) {
     ++result_.trials;
     ++result_.outcomes[static_cast<size_t>(trial.outcome)];
     if (trial.outcome != TrialOutcome::kOk) return std::nullopt;
-    const int64_t least = *std::min_element(trial.samples_ns.begin(), trial.samples_ns.end());
-    result_.best_ns = result_.best_ns == 0 ? least : std::min(result_.best_ns, least);
-    return least;
+    if (*trial.ratio < best_ratio_) {
+      best_ratio_ = *trial.ratio;
+      result_.best_ns = LeastOf(trial.samples_ns);
+    }
+    return trial.ratio;
   }
 
   void Report(bool confirming) const {
     if (options_.progress) {
-      options_.progress({result_.trials, LeastOfDefault(), result_.best_ns, Elapsed(), confirming});
+      options_.progress({result_.trials, result_.default_ns, best_ratio_, Elapsed(), confirming});
     }
   }
-
-  int64_t LeastOfDefault() const { return history_.empty() ? 0 : history_[0].least_ns.value_or(0); }
 
   Result<void> MeasureDefault() {
     const Trial trial = Try(space_.Default());
@@ -177,7 +203,7 @@ class Tuner {
     const Trial trial = Try(stored);
     if (Cancelled()) return Ok();
     tried_.insert(stored.id);
-    in_force_ns_ = Count(trial);
+    in_force_ = Count(trial);
     // A run may fail for want of memory, which is not the config's fault.
     const bool stale =
         trial.outcome == TrialOutcome::kCompileFailed || trial.outcome == TrialOutcome::kWrong;
@@ -227,13 +253,13 @@ class Tuner {
   // The fastest of the search that would replace what is in force.
   std::vector<const Evaluated*> Shortlist() const {
     std::vector<const Evaluated*> list;
-    const int64_t limit = std::min(LeastOfDefault(), in_force_ns_.value_or(INT64_MAX));
+    const double limit = std::min(1.0, in_force_.value_or(1.0));
     for (size_t i = 1; i < history_.size(); ++i) {
-      const auto& least = history_[i].least_ns;
-      if (least && *least < limit) list.push_back(&history_[i]);
+      const auto& ratio = history_[i].ratio;
+      if (ratio && *ratio < limit) list.push_back(&history_[i]);
     }
     std::sort(list.begin(), list.end(),
-              [](const Evaluated* a, const Evaluated* b) { return *a->least_ns < *b->least_ns; });
+              [](const Evaluated* a, const Evaluated* b) { return *a->ratio < *b->ratio; });
     if (list.size() > kFinalists) list.resize(kFinalists);
     return list;
   }
@@ -254,17 +280,16 @@ class Tuner {
     const std::vector<const Evaluated*> shortlist = Shortlist();
     if (shortlist.empty()) {
       result_.why = result_.trials == 1 ? "no other config was tried"
-                    : in_force_ns_      ? "no config was faster than the stored one, which stays"
+                    : in_force_         ? "no config was faster than the stored one, which stays"
                                         : "no config was faster than the default";
       return Ok();
     }
     Report(true);
-    FM_TRY(const auto base, device_.Prepare(space_.Default().text));
-    FM_TRY(const std::optional<Finalist> best, BestFinalist(*base, shortlist));
+    FM_TRY(const std::optional<Finalist> best, BestFinalist(*default_, shortlist));
     if (!best || Cancelled()) return Ok();
     result_.best_text = best->text;
     result_.best_id = best->id;
-    FM_TRY(const PairedMeasurement pairs, Pair(*base, *best->prepared, kConfirmRounds));
+    FM_TRY(const PairedMeasurement pairs, Pair(*default_, *best->prepared, kConfirmRounds));
     if (pairs.interrupted || pairs.a_ns.empty()) return Ok();
     result_.confirmation = ComparePairs(pairs.a_ns, pairs.b_ns);
     result_.confirmed_default_ns = MedianNs(pairs.a_ns);
@@ -303,7 +328,7 @@ class Tuner {
       result_.why += "; the stored config no longer fits: " + result_.stale;
       return Ok();
     }
-    if (!in_force_ns_) return Ok();
+    if (!in_force_) return Ok();
     FM_TRY(const auto stored, device_.Prepare(in_force));
     FM_TRY(const PairedMeasurement pairs, Pair(*stored, best, kConfirmRounds));
     if (pairs.interrupted || pairs.a_ns.empty()) return Ok();
@@ -324,7 +349,10 @@ class Tuner {
   int64_t start_ns_;
   TuneResult result_;
   std::vector<Evaluated> history_;
-  std::optional<int64_t> in_force_ns_;  // fastest launch of the stored config, if it holds
+  std::unique_ptr<PreparedCandidate> default_;  // every candidate is timed beside it
+  int64_t default_least_ns_ = 0;
+  double best_ratio_ = HUGE_VAL;
+  std::optional<double> in_force_;  // ratio of the stored config, if it holds
   std::set<Hash128> tried_;
 };
 

@@ -44,7 +44,8 @@ using OutputCheck = std::function<Result<double>(std::span<const Tensor>)>;
 
 struct TuneProgress {
   int64_t trials = 0;
-  int64_t default_ns = 0, best_ns = 0;  // fastest launches
+  int64_t default_ns = 0;  // median
+  double best_ratio = 1;   // of the best so far to the default
   int64_t elapsed_ns = 0;
   bool confirming = false;
 };
@@ -65,7 +66,7 @@ struct TuneResult {
   int64_t trials = 0;                 // the default included
   std::array<int64_t, 4> outcomes{};  // by TrialOutcome
   int64_t default_ns = 0;             // median of trial 0
-  int64_t best_ns = 0;                // fastest launch of the search; not what is gained
+  int64_t best_ns = 0;                // fastest launch of the best; not what is gained
   std::string best_text, best_id;     // of the candidate that was confirmed or refused
   // Fresh measurements of the default (a) and that candidate (b).
   std::optional<PairedComparison> confirmation;

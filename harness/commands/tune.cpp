@@ -270,17 +270,15 @@ class TuneCommand {
   }
 
   void Show(const TuneProgress& progress) {
-    const auto ns = [](int64_t value) { return FormatNs(static_cast<double>(value)); };
-    progress_.Update(progress.confirming
-                         ? fmt::format("{}: confirming the best of {} trials",
-                                       loaded_.workload.name, progress.trials)
-                         : fmt::format("{}: {} trials in {}, best {} ({:.2f}x the default)",
-                                       loaded_.workload.name, progress.trials,
-                                       ns(progress.elapsed_ns), ns(progress.best_ns),
-                                       progress.best_ns > 0
-                                           ? static_cast<double>(progress.default_ns) /
-                                                 static_cast<double>(progress.best_ns)
-                                           : 0));
+    const std::string& name = loaded_.workload.name;
+    if (progress.confirming) {
+      return progress_.Update(
+          fmt::format("{}: confirming the best of {} trials", name, progress.trials));
+    }
+    progress_.Update(
+        fmt::format("{}: {} trials in {}, default {}, best {:.2f}x as fast", name, progress.trials,
+                    FormatNs(static_cast<double>(progress.elapsed_ns)),
+                    FormatNs(static_cast<double>(progress.default_ns)), 1 / progress.best_ratio));
   }
 
   // A confirmed config takes force; a refused one is kept as history, with the reason.
