@@ -41,9 +41,17 @@ class OnExecutable final : public Executable {
 
   Result<void> Run(std::span<const void* const> params, std::span<void* const> outputs) override {
     if (CurrentThreads() != context_.threads) SetThreads(context_.threads);
+    if (!bound_) FM_RETURN_IF_ERROR(RunResidents(*entry_, context_, params.data(), arena_.get()));
     return RunProgram(*entry_, context_, params.data(), outputs.data(), arena_.get());
   }
-  Result<void> Bind(std::span<const void* const>) override { return Ok(); }
+  Result<void> Bind(std::span<const void* const> params) override {
+    if (CurrentThreads() != context_.threads) SetThreads(context_.threads);
+    bound_ = false;
+    FM_RETURN_IF_ERROR(RunResidents(*entry_, context_, params.data(), arena_.get()));
+    FM_RETURN_IF_ERROR(PackResidents(*entry_, context_, params.data(), arena_.get()));
+    bound_ = true;
+    return Ok();
+  }
   CompileStats Stats() const override { return stats_; }
 
  private:
@@ -53,6 +61,7 @@ class OnExecutable final : public Executable {
   CompileStats stats_;
   RunContext context_;
   const Program* entry_ = nullptr;
+  bool bound_ = false;
   std::unique_ptr<std::byte, Tensor::Free> arena_;
 };
 
@@ -141,7 +150,7 @@ Result<std::unique_ptr<Executable>> CompileOn(const Module& module, const Compil
   FM_RETURN_IF_ERROR(RunPasses(*prepared, options));
   FM_TRY(Config config, ConfigFor(*prepared, options.config_text));
   FM_TRY(auto kernels, KernelSet::Create(options.target));
-  ProgramBuilder builder(*prepared, config, *kernels);
+  ProgramBuilder builder(*prepared, config, options.residents, *kernels);
   FM_RETURN_IF_ERROR(builder.Build());
   FM_RETURN_IF_ERROR(kernels->Compile(options.threads));
   ProgramSet set = builder.Finish();

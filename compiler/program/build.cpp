@@ -1,5 +1,7 @@
 #include "compiler/program/build.h"
 
+#include <algorithm>
+
 #include "compiler/fusion/planner.h"
 #include "compiler/ir/users.h"
 #include "compiler/loops/lower.h"
@@ -75,10 +77,12 @@ class ProgramBuilder::ComputationBuilder {
         computation_(owner.module_[id]),
         slots_(computation_, invariant),
         readers_(computation_.instrs.size(), 0),
+        resident_(computation_.instrs.size(), false),
         program_(std::make_unique<Program>()) {}
 
   Result<void> Build() {
     CountReaders();
+    if (id_ == owner_.module_.entry) FindResidents();
     for (const KernelPlan& kernel : Plan().kernels) FM_RETURN_IF_ERROR(Kernel(kernel));
     for (int64_t leaf = 0; leaf < static_cast<int64_t>(slots_.output_leaves().size()); ++leaf) {
       Need({computation_.root, leaf});
@@ -92,20 +96,20 @@ class ProgramBuilder::ComputationBuilder {
   }
 
   std::unique_ptr<Program> Finish() {
-    for (Step& step : program_->steps) {
+    ForEachStep([&](Step& step) {
       if (auto* launch = std::get_if<LaunchStep>(&step)) {
         slots_.Resize(launch->scratch, owner_.kernels_[launch->kernel].scratch_bytes);
       }
-    }
+    });
     // Callees precede callers: their arenas are known.
     for (const auto& [place, callee] : callee_arenas_) {
       slots_.Resize(place, callee->arena_bytes);
     }
     program_->arena_bytes = slots_.Assign();
-    for (Step& step : program_->steps) {
+    ForEachStep([&](Step& step) {
       std::visit([&](auto& s) { PlaceVisitor::Visit(s, [&](Place& p) { p = slots_.Final(p); }); },
                  step);
-    }
+    });
     program_->constants = slots_.TakeConstants();
     return std::move(program_);
   }
@@ -131,11 +135,64 @@ class ProgramBuilder::ComputationBuilder {
     }
   }
 
+  template <class Fn>
+  void ForEachStep(const Fn& fn) {
+    for (Step& step : program_->resident_steps) fn(step);
+    for (Step& step : program_->steps) fn(step);
+  }
+
+  // What kernels of one result compute from resident parameters and constants alone. Not through
+  // control flow, whose programs own no place that outlives a run; not what the caller receives.
+  void FindResidents() {
+    std::vector<bool> stays(computation_.instrs.size(), true);
+    for (const KernelPlan& kernel : Plan().kernels) {
+      for (const InstrId root : kernel.roots) {
+        stays[root.index] = kernel.roots.size() == 1 && !IsOutput(root);
+      }
+    }
+    for (uint32_t i = 0; i < computation_.instrs.size(); ++i) {
+      const Instr& instr = computation_.instrs[i];
+      const bool of_residents =
+          std::all_of(instr.operands.begin(), instr.operands.end(),
+                      [&](InstrId operand) { return resident_[operand.index]; });
+      const bool value = instr.op == Op::kTuple || instr.op == Op::kGetTupleElement ||
+                         instr.op == Op::kConstant || !IsStructural(instr.op);
+      resident_[i] = instr.op == Op::kParameter ? IsResidentParameter(instr)
+                                                : of_residents && value && stays[i] &&
+                                                      ClassOf(instr.op) != OpClass::Random;
+    }
+  }
+
+  bool IsResidentParameter(const Instr& parameter) const {
+    const auto& residents = owner_.residents_;
+    return std::find(residents.begin(), residents.end(), parameter.As<ParameterAttrs>().number) !=
+           residents.end();
+  }
+
+  bool IsOutput(InstrId root) const {
+    for (int64_t leaf = 0; leaf < LeafCount(At(root).shape); ++leaf) {
+      if (slots_.IsOutput({root, leaf})) return true;
+    }
+    return false;
+  }
+
   void Append(Step step) {
     const auto number = static_cast<int64_t>(program_->steps.size());
     std::visit([&](auto& s) { PlaceVisitor::Visit(s, [&](Place& p) { slots_.Touch(p, number); }); },
                step);
     program_->steps.push_back(std::move(step));
+  }
+
+  // The places of a resident step are its own from the first step to the last.
+  void AppendResident(Step step) {
+    std::visit([&](auto& s) { PlaceVisitor::Visit(s, [&](Place& p) { slots_.Keep(p); }); }, step);
+    program_->resident_steps.push_back(std::move(step));
+  }
+
+  void AppendKernel(InstrId root, Step step) {
+    if (resident_[root.index]) return AppendResident(std::move(step));
+    ++program_->launches;
+    Append(std::move(step));
   }
 
   // Makes sure the leaf has been computed: control flow is emitted when its first reader comes.
@@ -187,7 +244,8 @@ class ProgramBuilder::ComputationBuilder {
   // it.
   bool DiesHere(InstrId operand, InstrId result) {
     const InstrId definition = slots_.Definition({operand, 0}).instr;
-    if (definition != operand || readers_[operand.index] != 1 || IsStructural(At(operand).op)) {
+    if (definition != operand || readers_[operand.index] != 1 || IsStructural(At(operand).op) ||
+        resident_[operand.index]) {
       return false;
     }
     return slots_.PlaceOf({operand, 0}).storage == Place::Storage::kArena &&
@@ -206,7 +264,6 @@ class ProgramBuilder::ComputationBuilder {
     task.id = id;
     task.klass = plan.klass;
     ++task.launches;
-    ++program_->launches;
     const Op op = At(plan.roots[0]).op;
     const bool contraction = ClassOf(op) == OpClass::Contract && plan.members.empty();
     if (contraction && plan.roots.size() == 1) {
@@ -247,7 +304,7 @@ class ProgramBuilder::ComputationBuilder {
       }
     }
     step.scratch = slots_.Temporary(0);
-    Append(std::move(step));
+    AppendKernel(plan.roots[0], std::move(step));
     return Ok();
   }
 
@@ -258,8 +315,9 @@ class ProgramBuilder::ComputationBuilder {
     step.rhs = Leaves(At(root).operands[1])[0];
     step.result = DefineLeaves(root)[0];
     step.scratch = slots_.Temporary(kernel->scratch_bytes());
+    step.rhs_is_resident = resident_[At(root).operands[1].index];
     owner_.set_.library.push_back(std::move(kernel));
-    Append(step);
+    AppendKernel(root, step);
     return Ok();
   }
 
@@ -329,12 +387,14 @@ class ProgramBuilder::ComputationBuilder {
   const Computation& computation_;
   Slots slots_;
   std::vector<int> readers_;
+  std::vector<bool> resident_;  // by instruction, see FindResidents
   std::unique_ptr<Program> program_;
   std::vector<std::pair<Place, const Program*>> callee_arenas_;
 };
 
-ProgramBuilder::ProgramBuilder(const Module& module, const Config& config, KernelSet& kernels)
-    : module_(module), config_(config), kernels_(kernels) {}
+ProgramBuilder::ProgramBuilder(const Module& module, const Config& config,
+                               const std::vector<int64_t>& residents, KernelSet& kernels)
+    : module_(module), config_(config), residents_(residents), kernels_(kernels) {}
 
 ProgramBuilder::~ProgramBuilder() = default;
 

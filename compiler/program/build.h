@@ -33,8 +33,10 @@ struct ProgramSet {
 
 class ProgramBuilder {
  public:
-  // `config` gives plan and schedules; tasks it does not name get the default schedule.
-  ProgramBuilder(const Module& module, const Config& config, KernelSet& kernels);
+  // `config` gives plan and schedules; tasks it does not name get the default schedule. `residents`
+  // are numbers of entry parameters.
+  ProgramBuilder(const Module& module, const Config& config, const std::vector<int64_t>& residents,
+                 KernelSet& kernels);
   ~ProgramBuilder();
 
   Result<void> Build();
@@ -45,6 +47,7 @@ class ProgramBuilder {
   class ComputationBuilder;
   const Module& module_;
   const Config& config_;
+  const std::vector<int64_t>& residents_;
   KernelSet& kernels_;
   ProgramSet set_;
   std::vector<std::unique_ptr<ComputationBuilder>> builders_;

@@ -34,6 +34,7 @@ struct LaunchStep {
 struct LibraryStep {
   LibraryKernel* kernel = nullptr;
   Place lhs, rhs, result, scratch;
+  bool rhs_is_resident = false;  // packed once, when the residents are bound
 };
 
 struct CopyStep {
@@ -74,10 +75,13 @@ struct CallStep {
 using Step = std::variant<LaunchStep, LibraryStep, CopyStep, WhileStep, ConditionalStep, CallStep>;
 
 struct Program {
+  // What depends on resident parameters and constants only: run once when they are bound, else
+  // before the steps of each run. Results stay in the arena.
+  std::vector<Step> resident_steps;
   std::vector<Step> steps;
   std::vector<Literal> constants;
   int64_t arena_bytes = 0;  // own slots plus those of callees
-  int64_t launches = 0;     // kernels and library calls of one pass, callees counted once
+  int64_t launches = 0;     // kernels and library calls in `steps`, callees counted once
 };
 
 }  // namespace fusemark

@@ -14,13 +14,22 @@ class Runner {
          void* const* outputs, std::byte* arena)
       : program_(program), context_(context), params_(params), outputs_(outputs), arena_(arena) {}
 
-  Result<void> Run() {
-    for (const Step& step : program_.steps) {
+  Result<void> Run(const std::vector<Step>& steps) {
+    for (const Step& step : steps) {
       if (context_.cancelled != nullptr && context_.cancelled->load(std::memory_order_relaxed)) {
         return Error{Code::kCancelled, "interrupted"};
       }
       auto result = std::visit([&](const auto& s) { return Do(s); }, step);
       if (!result.ok()) return result;
+    }
+    return Ok();
+  }
+
+  Result<void> Pack() {
+    for (const Step& step : program_.steps) {
+      const auto* call = std::get_if<LibraryStep>(&step);
+      if (call == nullptr || !call->rhs_is_resident) continue;
+      FM_RETURN_IF_ERROR(call->kernel->Pack(Read(call->rhs)));
     }
     return Ok();
   }
@@ -151,7 +160,17 @@ class Runner {
 
 Result<void> RunProgram(const Program& program, const RunContext& context,
                         const void* const* params, void* const* outputs, std::byte* arena) {
-  return Runner(program, context, params, outputs, arena).Run();
+  return Runner(program, context, params, outputs, arena).Run(program.steps);
+}
+
+Result<void> RunResidents(const Program& program, const RunContext& context,
+                          const void* const* params, std::byte* arena) {
+  return Runner(program, context, params, nullptr, arena).Run(program.resident_steps);
+}
+
+Result<void> PackResidents(const Program& program, const RunContext& context,
+                           const void* const* params, std::byte* arena) {
+  return Runner(program, context, params, nullptr, arena).Pack();
 }
 
 }  // namespace fusemark

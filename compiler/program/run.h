@@ -20,4 +20,12 @@ struct RunContext {
 Result<void> RunProgram(const Program& program, const RunContext& context,
                         const void* const* params, void* const* outputs, std::byte* arena);
 
+// The resident steps, whose results then lie in the arena.
+Result<void> RunResidents(const Program& program, const RunContext& context,
+                          const void* const* params, std::byte* arena);
+
+// After RunResidents: library kernels keep their resident operands packed.
+Result<void> PackResidents(const Program& program, const RunContext& context,
+                           const void* const* params, std::byte* arena);
+
 }  // namespace fusemark

@@ -117,6 +117,11 @@ void Slots::Touch(Place place, int64_t step) {
   slot.last = std::max(slot.last, step);
 }
 
+void Slots::Keep(Place place) {
+  Touch(place, 0);
+  Touch(place, INT64_MAX);
+}
+
 std::vector<std::pair<Place, int64_t>> Slots::MissingOutputs() {
   std::vector<std::pair<Place, int64_t>> missing;
   for (int64_t leaf = 0; leaf < static_cast<int64_t>(output_leaves_.size()); ++leaf) {

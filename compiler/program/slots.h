@@ -41,6 +41,8 @@ class Slots {
   void Resize(Place place, int64_t bytes);
   // The slot behind the place is alive at step `step`.
   void Touch(Place place, int64_t step);
+  // Alive always: its value outlives a run.
+  void Keep(Place place);
 
   // Output leaves whose value lives elsewhere: to be copied at the end.
   std::vector<std::pair<Place, int64_t>> MissingOutputs();  // (source, output leaf)

@@ -1,5 +1,6 @@
 #include "compiler/runtime/library.h"
 
+#include <cstdlib>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <string_view>
@@ -69,13 +70,30 @@ class OneDnnKernel final : public LibraryKernel {
       auto* base = static_cast<char*>(scratch);
       scratchpad_.set_data_handle(base + packed_bytes_);
       if (reorders_) {
-        packed_.set_data_handle(base);
-        reorder_.execute(CpuStream(), rhs_, packed_);
+        packed_.set_data_handle(kept_ != nullptr ? kept_.get() : base);
+        if (kept_ == nullptr) reorder_.execute(CpuStream(), rhs_, packed_);
       }
       primitive_.execute(CpuStream(), {{lhs_arg_, lhs_},
                                        {rhs_arg_, reorders_ ? packed_ : rhs_},
                                        {DNNL_ARG_DST, result_},
                                        {DNNL_ARG_SCRATCHPAD, scratchpad_}});
+      CpuStream().wait();
+    } catch (const dnnl::error& error) {
+      return Error{Code::kLaunchFailed, "oneDNN " + name_ + ": " + error.what()};
+    }
+    return Ok();
+  }
+  Result<void> Pack(const void* rhs) override {
+    if (!reorders_) return Ok();
+    try {
+      kept_.reset(static_cast<char*>(std::aligned_alloc(64, static_cast<size_t>(packed_bytes_))));
+      if (kept_ == nullptr) {
+        return Error{Code::kLaunchFailed, "out of memory: packed weights take " +
+                                              std::to_string(packed_bytes_) + " bytes"};
+      }
+      rhs_.set_data_handle(const_cast<void*>(rhs));
+      packed_.set_data_handle(kept_.get());
+      reorder_.execute(CpuStream(), rhs_, packed_);
       CpuStream().wait();
     } catch (const dnnl::error& error) {
       return Error{Code::kLaunchFailed, "oneDNN " + name_ + ": " + error.what()};
@@ -94,6 +112,10 @@ class OneDnnKernel final : public LibraryKernel {
   std::string name_;
   int64_t packed_bytes_ = 0;
   int64_t scratch_bytes_ = 0;
+  struct Free {
+    void operator()(char* data) const { std::free(data); }
+  };
+  std::unique_ptr<char, Free> kept_;  // the packed right operand, once it is resident
 };
 
 memory::dims Concat(const std::vector<int64_t>& front, std::initializer_list<int64_t> back) {

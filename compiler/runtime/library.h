@@ -38,6 +38,9 @@ class LibraryKernel {
   virtual ~LibraryKernel() = default;
   // `scratch` holds scratch_bytes(), 64-byte aligned. kLaunchFailed with the library's text.
   virtual Result<void> Run(const void* lhs, const void* rhs, void* result, void* scratch) = 0;
+  // Keeps the right operand in the library's own layout: later runs take it from there and read
+  // `rhs` no more. kLaunchFailed also when there is no memory.
+  virtual Result<void> Pack(const void* rhs) = 0;
   virtual int64_t scratch_bytes() const = 0;
   virtual const char* implementation() const = 0;  // the library's own name of what it chose
 };
