@@ -143,7 +143,9 @@ class ProgramBuilder::ComputationBuilder {
 
   // What kernels of one result compute from resident parameters and constants alone. Not through
   // control flow, whose programs own no place that outlives a run; not what the caller receives.
+  // Where every parameter is resident nothing would be left to run: then only weights are packed.
   void FindResidents() {
+    const bool all = owner_.residents_.size() >= computation_.parameters.size();
     std::vector<bool> stays(computation_.instrs.size(), true);
     for (const KernelPlan& kernel : Plan().kernels) {
       for (const InstrId root : kernel.roots) {
@@ -157,9 +159,10 @@ class ProgramBuilder::ComputationBuilder {
                       [&](InstrId operand) { return resident_[operand.index]; });
       const bool value = instr.op == Op::kTuple || instr.op == Op::kGetTupleElement ||
                          instr.op == Op::kConstant || !IsStructural(instr.op);
-      resident_[i] = instr.op == Op::kParameter ? IsResidentParameter(instr)
-                                                : of_residents && value && stays[i] &&
-                                                      ClassOf(instr.op) != OpClass::Random;
+      resident_[i] = instr.op == Op::kParameter
+                         ? IsResidentParameter(instr)
+                         : of_residents && value && stays[i] && (!all || IsStructural(instr.op)) &&
+                               ClassOf(instr.op) != OpClass::Random;
     }
   }
 
