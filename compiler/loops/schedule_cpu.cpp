@@ -20,6 +20,7 @@ constexpr double kNanosecondsPerElement = 0.25;
 constexpr double kForkJoins = 10;
 // Sums longer than this are taken as sums of partial sums.
 constexpr int64_t kLongSum = 128;
+constexpr int64_t kMaxVectorBytes = 64;  // the largest of the knob's domain
 // Bodies times unrolled iterations beyond this make the code grow for nothing.
 constexpr int64_t kUnrolledStatements = 96;
 
@@ -148,9 +149,19 @@ class Scheduler {
   int64_t Lanes() const {
     int64_t widest = 4;
     for (const Buffer& buffer : kernel_.buffers) widest = std::max(widest, ByteSize(buffer.dtype));
-    const int64_t bytes =
-        schedule_.vector_bytes != 0 ? schedule_.vector_bytes : target_.vector_bytes;
+    const int64_t bytes = schedule_.vector_bytes != 0 ? schedule_.vector_bytes : DefaultBytes();
     return std::max<int64_t>(bytes / std::min<int64_t>(widest, 8), 1);
+  }
+
+  // The native width; twice of it where long chains of dependent operations (the polynomials of
+  // vector math) leave the units idle: each operation then comes in two independent halves.
+  int64_t DefaultBytes() const {
+    const bool chains = std::any_of(kernel_.exprs.begin(), kernel_.exprs.end(), [](const Expr& e) {
+      return e.kind == ExprKind::kUnary && IsTranscendental(e.op);
+    });
+    return chains && kernel_.klass == KernelClass::kLoop
+               ? std::min<int64_t>(2 * target_.vector_bytes, kMaxVectorBytes)
+               : target_.vector_bytes;
   }
 
   // Accesses under `loop` that move with it by one element of the last dimension, less those that
@@ -305,7 +316,7 @@ class Scheduler {
     int64_t vectors = schedule_.reduce_lanes;
     while (vectors > 1 && lanes * vectors > extent) vectors /= 2;
     if (lanes < 2 || lanes * vectors > extent) return false;
-    if (!Try({PrimitiveKind::kPrivatise, {k, k + "o", k + "l"}, lanes * vectors, ""})) return false;
+    if (!Try({PrimitiveKind::kPrivatise, {k, k + "s", k + "l"}, lanes * vectors, ""})) return false;
     Vectorise(k + "lc");
     if (vectors == 1) return Vectorise(k + "l"), true;
     if (Tile(k + "l", lanes, k + "lu", k + "lv")) {
