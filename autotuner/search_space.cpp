@@ -23,7 +23,30 @@ Result<SearchSpace> SearchSpace::Create(OnProblem problem, loops::Numerics limit
                                         const loops::Target& target) {
   SearchSpace space(std::move(problem), limit, target);
   FM_TRY(space.default_, space.Make({}, {}));
+  for (Decision& decision : space.Decisions(space.default_, {})) {
+    const bool flag = decision.knob == nullptr ||
+                      std::holds_alternative<bool loops::Schedule::*>(decision.knob->field);
+    if (flag) space.questions_.push_back(std::move(decision));
+  }
+  std::stable_partition(space.questions_.begin(), space.questions_.end(),
+                        [](const Decision& decision) { return decision.knob != nullptr; });
   return space;
+}
+
+Result<Candidate> SearchSpace::Answered(std::span<const size_t> questions) const {
+  PlanChoices choices;
+  Schedules schedules;
+  for (const size_t question : questions) {
+    const Decision& decision = questions_[question];
+    if (decision.knob == nullptr) {
+      choices[decision.choice] = default_.flips.at(decision.choice);
+      continue;
+    }
+    loops::Schedule schedule = ScheduleOf(default_, schedules, decision.task);
+    decision.knob->Set(schedule, 1 - decision.knob->Get(schedule));
+    schedules[decision.task] = {decision.klass, schedule};
+  }
+  return Make(std::move(choices), std::move(schedules));
 }
 
 Result<Candidate> SearchSpace::Make(PlanChoices choices,

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,12 @@ class SearchSpace {
   // "plan.<computation>.<instruction>" -> "kernel" or "inline".
   std::map<std::string, std::string> Differences(const Candidate& candidate) const;
 
+  // The yes-or-no questions about the default: flags of its tasks (own code or the library's), then
+  // the planner's open choices.
+  size_t questions() const { return questions_.size(); }
+  // The default with these questions answered the other way.
+  Result<Candidate> Answered(std::span<const size_t> questions) const;
+
   // `from` with up to `changes` decisions drawn anew. Equal to `from` only when nothing is open.
   Result<Candidate> Mutate(const Candidate& from, int changes, Random& random) const;
 
@@ -77,6 +84,7 @@ class SearchSpace {
   loops::Numerics limit_;
   loops::Target target_;
   Candidate default_;
+  std::vector<Decision> questions_;
 };
 
 }  // namespace fusemark

@@ -9,7 +9,7 @@ namespace {
 constexpr StrategyInfo kStrategies[] = {
     {"random", "a few decisions of the default drawn anew, each time independently",
      MakeRandomSearch},
-    {"climb", "a few decisions of the best so far drawn anew, now and then of the default",
+    {"climb", "each yes-or-no question by itself, what helped together, then steps from the best",
      MakeHillClimb},
 };
 

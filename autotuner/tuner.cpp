@@ -23,9 +23,9 @@ constexpr int64_t kHopeless = 4;
 // Share of the budget kept for the confirmation.
 constexpr double kConfirmShare = 0.25;
 // Best of the search that compete for the confirmation, and rounds of that competition.
-constexpr size_t kFinalists = 3;
-constexpr int64_t kFinalRounds = 6;
-constexpr int64_t kConfirmRounds = 30;
+constexpr size_t kFinalists = 6;
+constexpr int64_t kFinalRounds = 10;
+constexpr int64_t kConfirmRounds = 40;
 // A strategy that repeats itself so often in a row has nothing new.
 constexpr int kMaxRepeats = 200;
 
@@ -264,12 +264,14 @@ class Tuner {
     return list;
   }
 
-  Result<PairedMeasurement> Pair(PreparedCandidate& a, PreparedCandidate& b, int64_t rounds) {
+  // Within this part of what the budget leaves; at least as long as it takes to have an interval.
+  Result<PairedMeasurement> Pair(PreparedCandidate& a, PreparedCandidate& b, int64_t rounds,
+                                 double part) {
     PairedOptions paired;
     paired.rounds = rounds;
-    // At least as long as it takes to have an interval, whatever the budget.
-    const int64_t left = std::max<int64_t>(options_.budget_ns - Elapsed(), 0);
-    paired.round_ns = std::clamp<int64_t>(left / (2 * rounds), 1'000'000, 50'000'000);
+    const auto left = static_cast<double>(std::max<int64_t>(options_.budget_ns - Elapsed(), 0));
+    paired.round_ns = std::clamp<int64_t>(static_cast<int64_t>(left * part) / (2 * rounds),
+                                          1'000'000, 50'000'000);
     paired.seed = random_.Next();
     paired.cancelled = options_.cancelled;
     paired.clock = options_.clock;
@@ -289,7 +291,8 @@ class Tuner {
     if (!best || Cancelled()) return Ok();
     result_.best_text = best->text;
     result_.best_id = best->id;
-    FM_TRY(const PairedMeasurement pairs, Pair(*default_, *best->prepared, kConfirmRounds));
+    FM_TRY(const PairedMeasurement pairs,
+           Pair(*default_, *best->prepared, kConfirmRounds, in_force_ ? 0.5 : 1));
     if (pairs.interrupted || pairs.a_ns.empty()) return Ok();
     result_.confirmation = ComparePairs(pairs.a_ns, pairs.b_ns);
     result_.confirmed_default_ns = MedianNs(pairs.a_ns);
@@ -306,11 +309,14 @@ class Tuner {
   Result<std::optional<Finalist>> BestFinalist(PreparedCandidate& base,
                                                std::span<const Evaluated* const> shortlist) {
     std::optional<Finalist> best;
+    // Half of what is left for all of them together.
+    auto others = static_cast<double>(2 * shortlist.size());
     for (const Evaluated* evaluated : shortlist) {
       Finalist finalist{evaluated->candidate.text, ToHex(evaluated->candidate.id), nullptr, {}};
       FM_TRY(finalist.prepared, device_.Prepare(finalist.text));
       if (shortlist.size() > 1) {
-        FM_TRY(const PairedMeasurement pairs, Pair(base, *finalist.prepared, kFinalRounds));
+        FM_TRY(const PairedMeasurement pairs,
+               Pair(base, *finalist.prepared, kFinalRounds, 1 / others--));
         if (pairs.interrupted || pairs.a_ns.empty()) return best;
         finalist.comparison = ComparePairs(pairs.a_ns, pairs.b_ns);
       }
@@ -330,7 +336,7 @@ class Tuner {
     }
     if (!in_force_) return Ok();
     FM_TRY(const auto stored, device_.Prepare(in_force));
-    FM_TRY(const PairedMeasurement pairs, Pair(*stored, best, kConfirmRounds));
+    FM_TRY(const PairedMeasurement pairs, Pair(*stored, best, kConfirmRounds, 1));
     if (pairs.interrupted || pairs.a_ns.empty()) return Ok();
     const PairedComparison comparison = ComparePairs(pairs.a_ns, pairs.b_ns);
     result_.adopt = comparison.has_interval && comparison.ratio_high < 1;
