@@ -16,14 +16,14 @@ constexpr int64_t kTrialWarmupNs = 10'000'000;
 constexpr int64_t kTrialIterations = 5;
 // Candidates in alternation with the default; fewer rounds where a launch takes long.
 constexpr int64_t kTrialRounds = 12, kSlowTrialRounds = 2;
-constexpr int64_t kTrialRoundNs = 2'000'000;
+constexpr int64_t kTrialRoundNs = 6'000'000;
 constexpr int64_t kSlowNs = 100'000'000;
 // A first run so much slower than the best is not measured further.
 constexpr int64_t kHopeless = 4;
 // Share of the budget kept for the confirmation.
 constexpr double kConfirmShare = 0.25;
 // Best of the search that compete for the confirmation, and rounds of that competition.
-constexpr size_t kFinalists = 6;
+constexpr size_t kFinalists = 8;
 constexpr int64_t kFinalRounds = 10;
 constexpr int64_t kConfirmRounds = 40;
 // A strategy that repeats itself so often in a row has nothing new.
@@ -124,13 +124,22 @@ class Tuner {
     FM_TRY(PairedMeasurement pairs,
            MeasurePaired([&] { return default_->Run(); }, [&] { return prepared.Run(); }, paired));
     if (pairs.b_ns.empty()) return Error{Code::kCancelled, "interrupted"};
-    trial.ratio = Ratio(LeastOf(pairs.b_ns), LeastOf(pairs.a_ns));
+    trial.ratio = QuietMean(pairs.b_ns) / QuietMean(pairs.a_ns);
     trial.samples_ns = std::move(pairs.b_ns);
     return Ok();
   }
 
   static int64_t LeastOf(std::span<const int64_t> samples) {
     return *std::min_element(samples.begin(), samples.end());
+  }
+  // Of the fastest third: others on the machine can only slow a round down, and the mean of several
+  // wanders less than the fastest one.
+  static double QuietMean(std::vector<int64_t> samples) {
+    std::sort(samples.begin(), samples.end());
+    samples.resize((samples.size() + 2) / 3);
+    double sum = 0;
+    for (const int64_t sample : samples) sum += static_cast<double>(sample);
+    return std::max(sum, 1.0) / static_cast<double>(samples.size());
   }
   static double Ratio(int64_t a, int64_t b) {
     return static_cast<double>(std::max<int64_t>(a, 1)) /

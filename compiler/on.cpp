@@ -9,6 +9,7 @@
 #include "compiler/program/run.h"
 #include "compiler/reference/evaluate.h"
 #include "compiler/runtime/threads.h"
+#include "compiler/support/memory.h"
 #include "compiler/text/text.h"
 
 namespace fusemark {
@@ -29,9 +30,7 @@ class OnExecutable final : public Executable {
 
   Result<void> Allocate() {
     if (entry_->arena_bytes == 0) return Ok();
-    constexpr int64_t kPage = 4096;
-    const int64_t bytes = (entry_->arena_bytes + kPage - 1) / kPage * kPage;
-    arena_.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, static_cast<size_t>(bytes))));
+    arena_.reset(AllocateArray(entry_->arena_bytes));
     if (arena_ == nullptr) {
       return Error{Code::kLaunchFailed, "out of memory: the arena needs " +
                                             std::to_string(entry_->arena_bytes) + " bytes"};

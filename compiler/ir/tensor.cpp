@@ -2,16 +2,16 @@
 
 #include <cstring>
 
+#include "compiler/support/memory.h"
+
 namespace fusemark {
 
 Tensor MakeTensor(Shape shape, bool zero) {
-  constexpr size_t kAlignment = 64;
   Tensor tensor;
-  const size_t bytes = static_cast<size_t>(ByteSizeOf(shape));
-  const size_t rounded = (bytes / kAlignment + 1) * kAlignment;
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded));
+  const int64_t bytes = ByteSizeOf(shape);
+  std::byte* memory = AllocateArray(bytes);
   if (memory == nullptr) throw std::bad_alloc();
-  if (zero) std::memset(memory, 0, rounded);
+  if (zero) std::memset(memory, 0, static_cast<size_t>(bytes));
   tensor.shape = std::move(shape);
   tensor.data.reset(memory);
   return tensor;

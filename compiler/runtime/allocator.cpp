@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdlib>
 
+#include "compiler/support/memory.h"
+
 namespace fusemark {
 namespace {
 
@@ -30,7 +32,7 @@ std::byte* CachingAllocator::Allocate(int64_t bytes) {
   std::vector<std::byte*>& blocks = free_[size];
   std::byte* memory = nullptr;
   if (blocks.empty()) {
-    memory = static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(size)));
+    memory = AllocateArray(size);
     if (memory == nullptr) return nullptr;
   } else {
     memory = blocks.back();

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/support/memory.h"
+
 namespace fusemark {
 namespace {
 
@@ -67,7 +69,7 @@ class OneDnnKernel final : public LibraryKernel {
       lhs_.set_data_handle(const_cast<void*>(lhs));
       rhs_.set_data_handle(const_cast<void*>(rhs));
       result_.set_data_handle(result);
-      auto* base = static_cast<char*>(scratch);
+      auto* base = static_cast<std::byte*>(scratch);
       scratchpad_.set_data_handle(base + packed_bytes_);
       if (reorders_) {
         packed_.set_data_handle(kept_ != nullptr ? kept_.get() : base);
@@ -86,7 +88,7 @@ class OneDnnKernel final : public LibraryKernel {
   Result<void> Pack(const void* rhs) override {
     if (!reorders_) return Ok();
     try {
-      kept_.reset(static_cast<char*>(std::aligned_alloc(64, static_cast<size_t>(packed_bytes_))));
+      kept_.reset(AllocateArray(packed_bytes_));
       if (kept_ == nullptr) {
         return Error{Code::kLaunchFailed, "out of memory: packed weights take " +
                                               std::to_string(packed_bytes_) + " bytes"};
@@ -113,9 +115,9 @@ class OneDnnKernel final : public LibraryKernel {
   int64_t packed_bytes_ = 0;
   int64_t scratch_bytes_ = 0;
   struct Free {
-    void operator()(char* data) const { std::free(data); }
+    void operator()(std::byte* data) const { std::free(data); }
   };
-  std::unique_ptr<char, Free> kept_;  // the packed right operand, once it is resident
+  std::unique_ptr<std::byte, Free> kept_;  // the packed right operand, once it is resident
 };
 
 memory::dims Concat(const std::vector<int64_t>& front, std::initializer_list<int64_t> back) {
