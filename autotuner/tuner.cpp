@@ -15,8 +15,8 @@ constexpr int64_t kTrialNs = 60'000'000;
 constexpr int64_t kTrialWarmupNs = 10'000'000;
 constexpr int64_t kTrialIterations = 5;
 // Candidates in alternation with the default; fewer rounds where a launch takes long.
-constexpr int64_t kTrialRounds = 12, kSlowTrialRounds = 2;
-constexpr int64_t kTrialRoundNs = 6'000'000;
+constexpr int64_t kTrialRounds = 30, kSlowTrialRounds = 3;
+constexpr int64_t kTrialRoundNs = 2'000'000;
 constexpr int64_t kSlowNs = 100'000'000;
 // A first run so much slower than the best is not measured further.
 constexpr int64_t kHopeless = 4;
