@@ -160,7 +160,7 @@ class Meter {
       FM_TRY(const std::span<const int64_t> block, Block(limits, now));
       if (!block.empty()) state.Add(block);
     }
-    if (!result_.interrupted) Conclude(state.Steady(), "the fixed warm-up ended before");
+    if (!result_.interrupted) Conclude(state.Steady(), "before the fixed warm-up ended");
     return Ok();
   }
 
