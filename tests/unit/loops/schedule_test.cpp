@@ -142,7 +142,7 @@ TEST(LoopsSchedule, Lists) {
   EXPECT_EQ(ListFor(kFlat, "loop unroll=1 vector_bytes=16"),
             "fuse i0 i1 f0; tile f0 4 f0o f0v; vectorise f0v");
   EXPECT_EQ(ListFor(kRowSum, "reduce reduce_lanes=2"),
-            "privatise k0 16 k0o k0l; vectorise k0lc; tile k0l 8 k0lu k0lv; vectorise k0lv; "
+            "privatise k0 16 k0s k0l; vectorise k0lc; tile k0l 8 k0lu k0lv; vectorise k0lv; "
             "unroll k0lu");
   EXPECT_EQ(ListFor(kRowSumLets, "reduce reduce_lanes=2"),
             ListFor(kRowSum, "reduce reduce_lanes=2"));
