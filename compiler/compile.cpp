@@ -74,11 +74,11 @@ void Reach(const Module& module, ComputationId id, std::set<ComputationId>& reac
 }
 
 // What off needs of the graph passes: composites as primitive operations, functions called in
-// place. No optimisation.
+// place, complex numbers as pairs. No optimisation.
 Result<Module> Expanded(const Module& module) {
   Module expanded = module;
   PipelineOptions pipeline;
-  pipeline.only = {"expand-composites", "inline-calls"};
+  pipeline.only = {"expand-composites", "inline-calls", "expand-complex"};
   FM_TRY(const auto reports, RunPipeline(expanded, pipeline));
   (void)reports;
   return expanded;

@@ -16,6 +16,7 @@ constexpr PassEntry kGraphPipeline[] = {
     // Before inline-calls: a callee is expanded once, not once per caller.
     {"expand-composites", ExpandComposites},
     {"inline-calls", InlineCalls},
+    {"expand-complex", ExpandComplex},
     {"simplify-algebra", SimplifyAlgebra, true},
     {"fold-constants", FoldConstants, true},
     {"simplify-control", SimplifyControl, true},

@@ -114,40 +114,4 @@ InstrId ExpandBatchNorm(Builder& builder, const Instr& instr, NewRegions& region
   }
 }
 
-NewRegions::NewRegions(const Module& module)
-    : first_id_(static_cast<uint32_t>(module.computations.size())) {
-  for (const Computation& computation : module.computations) {
-    if (computation.name.starts_with("add_")) taken_names_.push_back(computation.name);
-  }
-}
-
-ComputationId NewRegions::Add(DType dtype) {
-  for (uint32_t i = 0; i < computations_.size(); ++i) {
-    if (computations_[i].Root().shape.dtype == dtype) return {first_id_ + i};
-  }
-  const auto is_taken = [&](const std::string& name) {
-    for (const std::string& taken : taken_names_) {
-      if (taken == name) return true;
-    }
-    return false;
-  };
-  const std::string stem = "add_" + std::string(DTypeName(dtype));
-  std::string name = stem;
-  for (int count = 1; is_taken(name); ++count) name = stem + "." + std::to_string(count);
-
-  const Effects none;
-  Builder builder(none);
-  const InstrId a = builder.Emit(Op::kParameter, ArrayShape(dtype, {}), {}, ParameterAttrs{0});
-  const InstrId b = builder.Emit(Op::kParameter, ArrayShape(dtype, {}), {}, ParameterAttrs{1});
-  const InstrId sum = builder.Binary(Op::kAdd, a, b);
-  computations_.push_back(builder.Finish(name, sum));
-  return {first_id_ + static_cast<uint32_t>(computations_.size()) - 1};
-}
-
-void NewRegions::AppendTo(Module& module) {
-  for (Computation& computation : computations_) {
-    module.computations.push_back(std::move(computation));
-  }
-}
-
 }  // namespace fusemark

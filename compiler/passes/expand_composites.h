@@ -2,26 +2,9 @@
 // includes this.
 #pragma once
 
-#include <vector>
-
-#include "compiler/ir/rewrite.h"
+#include "compiler/passes/new_regions.h"
 
 namespace fusemark {
-
-// Computations that expansions need (reduction regions). They are appended to the module after the
-// walk, because appending during it would move the computation being walked.
-class NewRegions {
- public:
-  explicit NewRegions(const Module& module);
-  // (a, b) -> a + b on scalars of the type.
-  ComputationId Add(DType dtype);
-  void AppendTo(Module& module);
-
- private:
-  uint32_t first_id_;
-  std::vector<std::string> taken_names_;
-  std::vector<Computation> computations_;
-};
 
 // Replaces every bitcast of the computation by transpose and reshape on logical indices. Layouts
 // must still be those of the text. True if there was one.

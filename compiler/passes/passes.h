@@ -41,6 +41,11 @@ Result<bool> ExpandComposites(Module& module, const PassContext& context);
 // Replaces call and fusion by the body they call, and map by its region applied to whole arrays.
 Result<bool> InlineCalls(Module& module, const PassContext& context);
 
+// Complex values become pairs of real ones everywhere but at the entry's parameters and results.
+// Not bit-exact: products are not rounded as std::complex rounds them. Instructions without a
+// meaning on planes keep their complex type. After inline-calls: maps are lifted.
+Result<bool> ExpandComplex(Module& module, const PassContext& context);
+
 // Local identities: arithmetic neutral elements, chains of reshape, transpose, broadcast, slice and
 // convert, tuples taken apart. Not bit-exact: NaN payloads; power with the exponents 2 and -1
 // becomes the correctly rounded multiply or divide.

@@ -1,0 +1,328 @@
+#include "compiler/passes/complex_math.h"
+
+#include <limits>
+
+namespace fusemark {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// A real array value with the arithmetic of its builder.
+struct Real {
+  Builder* builder;
+  InstrId id;
+
+  DType dtype() const { return (*builder)[id].shape.dtype; }
+  Real Wrap(InstrId other) const { return {builder, other}; }
+  // The value everywhere, in the type and shape of this one.
+  Real Splat(double value) const {
+    const Dims dims = (*builder)[id].shape.dims;
+    const InstrId scalar = builder->Constant(ScalarLiteralOf(dtype(), value));
+    return Wrap(builder->Broadcast(scalar, dims, {}));
+  }
+  Real As(DType type) const { return Wrap(builder->Convert(id, type)); }
+  Real Unary(Op op) const { return Wrap(builder->Unary(op, id)); }
+  Real Binary(Op op, Real other) const { return Wrap(builder->Binary(op, id, other.id)); }
+
+  Real operator+(Real o) const { return Binary(Op::kAdd, o); }
+  Real operator-(Real o) const { return Binary(Op::kSubtract, o); }
+  Real operator*(Real o) const { return Binary(Op::kMultiply, o); }
+  Real operator/(Real o) const { return Binary(Op::kDivide, o); }
+  Real operator-() const { return Unary(Op::kNegate); }
+  Real operator+(double o) const { return *this + Splat(o); }
+  Real operator-(double o) const { return *this - Splat(o); }
+  Real operator*(double o) const { return *this * Splat(o); }
+  Real operator/(double o) const { return *this / Splat(o); }
+
+  Real Compare(Direction direction, Real other, CompareType type = CompareType::kFloat) const {
+    const Dims dims = (*builder)[id].shape.dims;
+    return Wrap(builder->Emit(Op::kCompare, ArrayShape(DType::kPred, dims), {id, other.id},
+                              CompareAttrs{direction, type}));
+  }
+  Real Is(Direction direction, double value) const { return Compare(direction, Splat(value)); }
+  // -0 and negative NaNs count.
+  Real HasSign() const { return Compare(Direction::kLt, Splat(0), CompareType::kTotalOrder); }
+  Real Pick(Real then, Real otherwise) const {  // of a pred
+    const Shape shape = (*builder)[then.id].shape;
+    return Wrap(builder->Emit(Op::kSelect, shape, {id, then.id, otherwise.id}));
+  }
+};
+
+struct Complex {
+  Real re, im;
+};
+
+Real Abs(Real x) {
+  return x.Unary(Op::kAbs);
+}
+Real Sqrt(Real x) {
+  return x.Unary(Op::kSqrt);
+}
+Complex Pick(Real condition, Complex then, Complex otherwise) {
+  return {condition.Pick(then.re, otherwise.re), condition.Pick(then.im, otherwise.im)};
+}
+Complex Plus(Complex x, Complex y) {
+  return {x.re + y.re, x.im + y.im};
+}
+Complex Minus(Complex x, Complex y) {
+  return {x.re - y.re, x.im - y.im};
+}
+Complex Times(Complex x, Complex y) {
+  return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+}
+Complex One(Real like) {
+  return {like.Splat(1), like.Splat(0)};
+}
+Real IsZero(Complex z) {
+  return Abs(z.re).Binary(Op::kMaximum, Abs(z.im)).Is(Direction::kEq, 0);
+}
+
+// The larger and the smaller modulus of the parts, and their ratio (0 where it has none).
+struct Parts {
+  Real large, small, ratio;
+};
+Parts PartsOf(Complex z) {
+  const Real a = Abs(z.re), b = Abs(z.im);
+  const Real large = a.Binary(Op::kMaximum, b), small = a.Binary(Op::kMinimum, b);
+  const Real plain = large.Is(Direction::kGt, 0);
+  const Real finite = large.Is(Direction::kLt, kInfinity);
+  const Real usable = plain.Binary(Op::kAnd, finite);
+  return {large, small, usable.Pick(small / large, large.Splat(0))};
+}
+
+Real Modulus(Complex z) {
+  const Parts parts = PartsOf(z);
+  return parts.large * Sqrt(parts.ratio * parts.ratio + 1);
+}
+
+Real Argument(Complex z) {
+  return z.im.Binary(Op::kAtan2, z.re);
+}
+
+// Smith's method: scaled by the larger part of the divisor. A zero divisor divides each part.
+Complex Divide(Complex x, Complex y) {
+  const Real wide = Abs(y.re).Compare(Direction::kGe, Abs(y.im));
+  const Real large = wide.Pick(y.re, y.im), small = wide.Pick(y.im, y.re);
+  const Real ratio = small / large;
+  const Real scale = large + small * ratio;
+  const Complex mostly_real = {(x.re + x.im * ratio) / scale, (x.im - x.re * ratio) / scale};
+  const Complex mostly_imag = {(x.re * ratio + x.im) / scale, (x.im * ratio - x.re) / scale};
+  const Complex by_zero = {x.re / large, x.im / large};
+  return Pick(IsZero(y), by_zero, Pick(wide, mostly_real, mostly_imag));
+}
+
+// x * e with 0 * infinity = 0: for angles and signs that are exactly zero.
+Real ZeroTimes(Real x, Real e) {
+  return x.Is(Direction::kEq, 0).Pick(x, x * e);
+}
+
+Complex Exp(Complex z) {
+  const Real e = z.re.Unary(Op::kExponential);
+  return {ZeroTimes(z.im.Unary(Op::kCosine), e), ZeroTimes(z.im.Unary(Op::kSine), e)};
+}
+
+// expm1(a) cos(b) - 2 sin^2(b / 2): no cancellation near 0.
+Complex ExpMinusOne(Complex z) {
+  const Real half = (z.im * 0.5).Unary(Op::kSine);
+  const Real shifted = z.re.Unary(Op::kExponentialMinusOne) * z.im.Unary(Op::kCosine);
+  return {shifted - half * half * 2,
+          ZeroTimes(z.im.Unary(Op::kSine), z.re.Unary(Op::kExponential))};
+}
+
+// log |z|: near the unit circle from |z|^2 - 1 = (m - 1)(m + 1) + n^2.
+Complex Log(Complex z) {
+  const Parts parts = PartsOf(z);
+  const Real m = parts.large, n = parts.small;
+  const Real far = m.Unary(Op::kLog) + (parts.ratio * parts.ratio).Unary(Op::kLogPlusOne) * 0.5;
+  const Real near = ((m - 1) * (m + 1) + n * n).Unary(Op::kLogPlusOne) * 0.5;
+  const Real is_near = m.Is(Direction::kGt, 0.5).Binary(Op::kAnd, m.Is(Direction::kLt, 2));
+  return {is_near.Pick(near, far), Argument(z)};
+}
+
+// log |1 + z| from |1 + z|^2 - 1 = a (2 + a) + b^2 where the square stays in range.
+Complex LogPlusOne(Complex z) {
+  const Complex shifted = {z.re + 1, z.im};
+  const Real near = (z.re * (z.re + 2) + z.im * z.im).Unary(Op::kLogPlusOne) * 0.5;
+  const Real is_near = PartsOf(z).large.Is(Direction::kLt, 1e10);
+  const Complex far = Log(shifted);
+  return {is_near.Pick(near, far.re), far.im};
+}
+
+// t = sqrt((|a| + |z|) / 2), which adds and never cancels; the other part is b / 2t.
+Complex SquareRoot(Complex z) {
+  const Real a = Abs(z.re), b = Abs(z.im);
+  const Real t = Sqrt(a * 0.125 + Modulus(z) * 0.125) * 2;
+  const Real zero = t.Is(Direction::kEq, 0);
+  const Real other = zero.Pick(t, b / t * 0.5);
+  const Real right = z.re.Is(Direction::kGe, 0);
+  const Real im = right.Pick(other, t);
+  return {right.Pick(t, other), z.im.HasSign().Pick(-im, im)};
+}
+
+Complex CubeRoot(Complex z) {
+  const Real radius = Modulus(z).Unary(Op::kCbrt), angle = Argument(z) / 3;
+  const Complex root = {radius * angle.Unary(Op::kCosine), radius * angle.Unary(Op::kSine)};
+  return Pick(IsZero(z), z, root);
+}
+
+// sinh |x| and cosh x from expm1, exact near 0.
+struct Hyperbolic {
+  Real sinh, cosh;
+};
+Hyperbolic HyperbolicOf(Real x) {
+  const Real grown = Abs(x).Unary(Op::kExponentialMinusOne);
+  const Real shrunk = grown / (grown + 1);
+  const Real large = grown.Is(Direction::kEq, kInfinity);
+  const Real sinh = large.Pick(grown, (grown + shrunk) * 0.5);
+  const Real cosh = large.Pick(grown, (grown - shrunk) * 0.5 + 1);
+  return {x.HasSign().Pick(-sinh, sinh), cosh};
+}
+
+Complex Sine(Complex z) {
+  const Hyperbolic h = HyperbolicOf(z.im);
+  return {ZeroTimes(z.re.Unary(Op::kSine), h.cosh), ZeroTimes(h.sinh, z.re.Unary(Op::kCosine))};
+}
+
+Complex Cosine(Complex z) {
+  const Hyperbolic h = HyperbolicOf(z.im);
+  return {ZeroTimes(z.re.Unary(Op::kCosine), h.cosh), -ZeroTimes(z.re.Unary(Op::kSine), h.sinh)};
+}
+
+// Kahan, "Branch cuts for complex elementary functions" (1987), CTANH; for |a| > 20 the real part
+// is 1 to the last bit.
+Complex HyperbolicTangent(Complex z) {
+  const Real t = z.im.Unary(Op::kTan);
+  const Real beta = t * t + 1;
+  const Real s = HyperbolicOf(z.re).sinh;
+  const Real rho = Sqrt(s * s + 1);
+  const Real scale = beta * s * s + 1;
+  const Complex middle = {beta * rho * s / scale, t / scale};
+  const Real far = Abs(z.re).Is(Direction::kGt, 20);
+  const Real fall = (Abs(z.re) * -2).Unary(Op::kExponential);
+  const Real swing = z.im.Unary(Op::kSine) * z.im.Unary(Op::kCosine) * 4;
+  return Pick(far, {z.re.Unary(Op::kSign), swing * fall}, middle);
+}
+
+// tan(z) = -i tanh(i z).
+Complex Tangent(Complex z) {
+  const Complex turned = HyperbolicTangent({-z.im, z.re});
+  return {turned.im, -turned.re};
+}
+
+// 1 / (1 + exp(-z)), from exp(-|a|) so that nothing overflows.
+Complex Logistic(Complex z) {
+  const Real negative = z.re.HasSign();
+  const Complex e = Exp({-Abs(z.re), negative.Pick(z.im, -z.im)});
+  const Complex one = One(z.re);
+  return Divide(Pick(negative, e, one), Plus(one, e));
+}
+
+Complex Sign(Complex z) {
+  const Real modulus = Modulus(z);
+  const Complex unit = {z.re / modulus, z.im / modulus};
+  return Pick(IsZero(z), z, unit);
+}
+
+// exp(y log x); x^0 is 1, 0^y is 0 for Re y > 0.
+Complex Power(Complex x, Complex y) {
+  const Complex power = Exp(Times(y, Log(x)));
+  const Real vanishes = IsZero(x).Binary(Op::kAnd, y.re.Is(Direction::kGt, 0));
+  const Complex zero = {x.re.Splat(0), x.re.Splat(0)};
+  return Pick(IsZero(y), One(x.re), Pick(vanishes, zero, power));
+}
+
+// -i log((x + i y) / sqrt(x^2 + y^2)).
+Complex ArcTangent2(Complex y, Complex x) {
+  const Complex turned = {-y.im, y.re};
+  const Complex length = SquareRoot(Plus(Times(x, x), Times(y, y)));
+  const Complex log = Log(Divide(Plus(x, turned), length));
+  return {log.im, -log.re};
+}
+
+// Lexicographic, as NumPy orders complex numbers; a NaN in any part wins, the first one first.
+Complex Extreme(Complex x, Complex y, bool largest) {
+  const Direction before = largest ? Direction::kGt : Direction::kLt;
+  const auto is_nan = [](Complex z) {
+    const Real re = z.re.Compare(Direction::kNe, z.re);
+    return re.Binary(Op::kOr, z.im.Compare(Direction::kNe, z.im));
+  };
+  const Real tie = x.re.Compare(Direction::kEq, y.re);
+  const Real im_before = y.im.Compare(before, x.im);
+  const Real y_wins = y.re.Compare(before, x.re).Binary(Op::kOr, tie.Binary(Op::kAnd, im_before));
+  const Real second = is_nan(y).Binary(Op::kOr, y_wins);
+  return Pick(is_nan(x), x, Pick(second, y, x));
+}
+
+Complex Lift(Builder& builder, ComplexPair x, DType type) {
+  const Real re{&builder, x.re}, im{&builder, x.im};
+  return {re.As(type), im.As(type)};
+}
+
+ComplexPair Rounded(Complex z, DType type) {
+  const Real re = z.re.As(type), im = z.im.As(type);
+  return {re.id, im.id};
+}
+
+std::optional<Complex> UnaryOf(Op op, Complex z) {
+  switch (op) {
+    case Op::kSign: return Sign(z);
+    case Op::kExponential: return Exp(z);
+    case Op::kExponentialMinusOne: return ExpMinusOne(z);
+    case Op::kLog: return Log(z);
+    case Op::kLogPlusOne: return LogPlusOne(z);
+    case Op::kLogistic: return Logistic(z);
+    case Op::kSqrt: return SquareRoot(z);
+    case Op::kRsqrt: return Divide(One(z.re), SquareRoot(z));
+    case Op::kCbrt: return CubeRoot(z);
+    case Op::kTanh: return HyperbolicTangent(z);
+    case Op::kTan: return Tangent(z);
+    case Op::kSine: return Sine(z);
+    case Op::kCosine: return Cosine(z);
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Complex> BinaryOf(Op op, Complex x, Complex y) {
+  switch (op) {
+    case Op::kDivide: return Divide(x, y);
+    case Op::kPower: return Power(x, y);
+    case Op::kAtan2: return ArcTangent2(x, y);
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<ComplexPair> ComplexUnary(Builder& builder, Op op, ComplexPair x) {
+  const DType type = builder[x.re].shape.dtype;
+  if (op == Op::kNegate) {
+    const Complex z = Lift(builder, x, type);
+    return Rounded({-z.re, -z.im}, type);
+  }
+  const auto result = UnaryOf(op, Lift(builder, x, DType::kF64));
+  if (!result) return std::nullopt;
+  return Rounded(*result, type);
+}
+
+std::optional<ComplexPair> ComplexBinary(Builder& builder, Op op, ComplexPair x, ComplexPair y) {
+  const DType type = builder[x.re].shape.dtype;
+  const Complex a = Lift(builder, x, type), b = Lift(builder, y, type);
+  switch (op) {
+    case Op::kAdd: return Rounded(Plus(a, b), type);
+    case Op::kSubtract: return Rounded(Minus(a, b), type);
+    case Op::kMultiply: return Rounded(Times(a, b), type);
+    case Op::kMaximum: return Rounded(Extreme(a, b, true), type);
+    case Op::kMinimum: return Rounded(Extreme(a, b, false), type);
+    default: break;
+  }
+  const auto result = BinaryOf(op, Lift(builder, x, DType::kF64), Lift(builder, y, DType::kF64));
+  if (!result) return std::nullopt;
+  return Rounded(*result, type);
+}
+
+InstrId ComplexAbs(Builder& builder, ComplexPair x) {
+  const DType type = builder[x.re].shape.dtype;
+  return Modulus(Lift(builder, x, DType::kF64)).As(type).id;
+}
+
+}  // namespace fusemark
