@@ -172,7 +172,7 @@ bool ComputePlanner::TakesInline(const Instr& user, size_t position, const Instr
     case Op::kDynamicUpdateSlice:
     case Op::kScatter: return position != 0;  // updated in place
     case Op::kSort:
-    case Op::kTopK: return false;
+    case Op::kTopK: return true;  // every element is read once
     case Op::kGather: return position != 0 || operand.op == Op::kReshape;
     case Op::kSelectAndScatter: return false;
     case Op::kReduceWindow: return FlopsPerElement(operand) <= 1;

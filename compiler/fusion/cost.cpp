@@ -1,5 +1,8 @@
 #include "compiler/fusion/cost.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace fusemark {
 namespace {
 
@@ -59,6 +62,12 @@ double FlopsOf(const Module& module, const Computation& computation, const Instr
     }
     case Op::kScatter:
       return Elements(computation[instr.operands.back()].shape) * RegionFlops(module, instr);
+    case Op::kSort: {
+      const Shape& keys = computation[instr.operands[0]].shape;
+      const double length =
+          static_cast<double>(keys.dims[static_cast<size_t>(instr.As<SortAttrs>().dim)]);
+      return Elements(keys) * std::log2(std::max(length, 2.0)) * RegionFlops(module, instr);
+    }
     default: return 0;
   }
 }

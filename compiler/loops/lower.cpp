@@ -13,8 +13,12 @@ void AddResults(Lowering& lowering) {
     std::vector<Shape> leaves;
     FlattenLeaves(root.shape, leaves);
     auto& buffers = lowering.results.emplace_back();
-    for (const Shape& leaf : leaves)
-      buffers.push_back(lowering.emitter.builder().AddResult(root.name, leaf.dtype, leaf.dims));
+    for (const Shape& leaf : leaves) {
+      std::vector<int64_t> dims = leaf.dims;
+      if (IsComplex(leaf.dtype)) dims.push_back(2);  // parts next to each other
+      const DType dtype = IsComplex(leaf.dtype) ? ComponentOf(leaf.dtype) : leaf.dtype;
+      buffers.push_back(lowering.emitter.builder().AddResult(root.name, dtype, dims));
+    }
   }
 }
 
@@ -58,7 +62,9 @@ KernelClass ClassOfInstr(const Module& module, ComputationId computation, InstrI
     case Op::kConvolution: return KernelClass::kContraction;
     case Op::kScatter:
     case Op::kDynamicUpdateSlice:
-    case Op::kSelectAndScatter: return KernelClass::kUpdate;
+    case Op::kSelectAndScatter:
+    case Op::kSort:
+    case Op::kTopK: return KernelClass::kUpdate;
     default: return KernelClass::kLoop;
   }
 }

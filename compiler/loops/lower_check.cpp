@@ -70,6 +70,7 @@ class Check {
     const Instr& in = computation[id];
     if (const std::string reason = Types(computation, in); !reason.empty())
       return Refuse(in, reason);
+    if (in.op == Op::kComplex && root) return Ok();
     if (IsElementwise(in.op)) {
       if (!HasScalarFunction(in, computation[in.operands[0]].shape.dtype))
         return Refuse(in, "with operands of type " +
@@ -98,7 +99,11 @@ class Check {
       case Op::kMap:
       case Op::kReduce:
       case Op::kReduceWindow: return Regions(in);
+      case Op::kTopK:
+        if (!root) return Refuse(in, "inside a fused kernel");
+        return Ok();
       case Op::kScatter:
+      case Op::kSort:
       case Op::kSelectAndScatter:
         if (!root) return Refuse(in, "inside a fused kernel");
         return Regions(in);
@@ -114,6 +119,12 @@ class Check {
         in.loc);
   }
 
+  // Complex arrays exist at the border only: real() and imag() load a part from a buffer, complex()
+  // stores both (passes/expand_complex.cpp has seen to everything between).
+  static bool IsBorderType(const Instr& in, DType dtype) {
+    return IsComplex(dtype) && (in.op == Op::kReal || in.op == Op::kImag || in.op == Op::kComplex);
+  }
+
   static std::string Types(const Computation& computation, const Instr& in) {
     std::vector<Shape> leaves;
     FlattenLeaves(in.shape, leaves);
@@ -125,7 +136,8 @@ class Check {
       }
     }
     for (const Shape& leaf : leaves) {
-      if (!IsLoopType(leaf.dtype)) return "with type " + std::string(DTypeName(leaf.dtype));
+      if (!IsLoopType(leaf.dtype) && !IsBorderType(in, leaf.dtype))
+        return "with type " + std::string(DTypeName(leaf.dtype));
       if (leaf.dynamic_dims != 0) return "with a dynamic shape";
     }
     return "";

@@ -395,7 +395,13 @@ BufferId Emitter::OperandBuffer(InstrId id) {
   const auto [place, fresh] = operand_buffers_.try_emplace(id);
   if (fresh) {
     const Instr& operand = instr(id);
-    place->second = builder_.AddOperand(operand.name, operand.shape.dtype, BufferDims(id));
+    std::vector<int64_t> dims = BufferDims(id);
+    DType dtype = operand.shape.dtype;
+    if (IsComplex(dtype)) {  // parts next to each other
+      dtype = ComponentOf(dtype);
+      dims.push_back(2);
+    }
+    place->second = builder_.AddOperand(operand.name, dtype, dims);
     lowered_.operands.push_back(id);
   }
   return place->second;
@@ -410,6 +416,15 @@ Value Emitter::LoadOperand(InstrId id, const Indices& indices, const std::vector
     at.push_back(Expr(index));
   const DType dtype = operand.shape.dtype;
   return Bind(operand.name, dtype, builder_.Convert(builder_.Load(buffer, at), HeldType(dtype)));
+}
+
+Value Emitter::LoadPart(const Instr& part, const Indices& indices) {
+  const Instr& operand = instr(part.operands[0]);
+  std::vector<ExprId> at;
+  for (const Affine& index : indices) at.push_back(Expr(index));
+  at.push_back(builder_.Index(part.op == Op::kReal ? 0 : 1));
+  const BufferId buffer = OperandBuffer(part.operands[0]);
+  return Bind(part.name, ComponentOf(operand.shape.dtype), builder_.Load(buffer, at));
 }
 
 std::optional<Value> Emitter::LoadKept(InstrId id, const Indices& indices) {
@@ -456,6 +471,10 @@ Value Emitter::Compute(InstrId id, const Indices& indices, int64_t leaf) {
       if (!Inlined(tuple)) return LoadOperand(id, indices, in.shape.dims);
       return Emit(tuple, indices, in.As<TupleIndexAttrs>().index);
     }
+    case Op::kReal:
+    case Op::kImag:
+      if (IsComplex(instr(in.operands[0]).shape.dtype)) return LoadPart(in, indices);
+      break;
     case Op::kReduce: {
       const auto group = share_passes_ ? Siblings(id) : std::vector<InstrId>{id};
       EmitReduces(group, indices, 'k');

@@ -96,6 +96,8 @@ class Emitter {
   Value Round(std::string_view name, DType dtype, ExprId held);
   ExprId Stored(const Value& value);  // in the type of memory
   Value Select(std::string_view name, ExprId condition, const Value& a, const Value& b);
+  // What sorting compares: floats by total order, others by themselves.
+  ExprId SortKey(const Value& value) { return IsFloat(value.dtype) ? OrderKey(value) : Use(value); }
   // An elementwise instruction on given scalars.
   Value Elementwise(const Computation& computation, const Instr& instr,
                     std::span<const Value> arguments);
@@ -152,6 +154,8 @@ class Emitter {
   // The element at `indices` of the operand seen as an array of `dims`.
   Value LoadOperand(InstrId id, const Indices& indices, const std::vector<int64_t>& dims);
   std::vector<int64_t> BufferDims(InstrId id) const;
+  // real or imag of a complex operand.
+  Value LoadPart(const Instr& part, const Indices& indices);
   std::optional<Value> LoadKept(InstrId id, const Indices& indices);
   void StoreKept(InstrId id, const Indices& indices, const Value& value);
 

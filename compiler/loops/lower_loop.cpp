@@ -163,6 +163,16 @@ const std::vector<int64_t>& Lowering::DimsOf(size_t i) const {
 }
 
 void Lowering::StoreRoot(size_t i, const Indices& indices) {
+  if (root(i).op == Op::kComplex) {
+    for (size_t part = 0; part < 2; ++part) {
+      const Value value = emitter.Emit(root(i).operands[part], indices);
+      std::vector<ExprId> at;
+      for (const Affine& index : indices) at.push_back(emitter.Expr(index));
+      at.push_back(emitter.builder().Index(static_cast<int64_t>(part)));
+      emitter.Append(emitter.builder().Store(results[i][0], at, emitter.Stored(value)));
+    }
+    return;
+  }
   for (size_t leaf = 0; leaf < results[i].size(); ++leaf) {
     const Value value = emitter.Emit(request.roots[i], indices, static_cast<int64_t>(leaf));
     std::vector<ExprId> at;

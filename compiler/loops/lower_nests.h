@@ -32,8 +32,11 @@ void LowerRoots(Lowering& lowering, std::span<const size_t> roots);
 Result<void> LowerRows(Lowering& lowering);
 // lower_scan.cpp: running reduce-windows in linear time; false if the request has none.
 bool LowerScan(Lowering& lowering);
-// lower_update.cpp: scatter, dynamic-update-slice, select-and-scatter.
+// lower_update.cpp: scatter, dynamic-update-slice, select-and-scatter; others by their own files.
 void LowerUpdates(Lowering& lowering);
+
+// lower_sort.cpp: sort, topk.
+void LowerOrders(Lowering& lowering, size_t root);
 
 // lower_check.cpp: everything the emitter takes for granted. kUnsupported names the first
 // instruction that it cannot lower.

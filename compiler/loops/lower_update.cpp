@@ -283,6 +283,8 @@ void LowerUpdates(Lowering& lowering) {
       case Op::kDynamicUpdateSlice: LowerUpdateSlice(lowering, i); break;
       case Op::kScatter: LowerScatter(lowering, i); break;
       case Op::kSelectAndScatter: LowerSelectAndScatter(lowering, i); break;
+      case Op::kSort:
+      case Op::kTopK: LowerOrders(lowering, i); break;
       default: LowerRoots(lowering, std::vector<size_t>{i}); break;
     }
   }

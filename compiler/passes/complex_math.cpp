@@ -99,8 +99,21 @@ Real Argument(Complex z) {
   return z.im.Binary(Op::kAtan2, z.re);
 }
 
-// Smith's method: scaled by the larger part of the divisor. A zero divisor divides each part.
-Complex Divide(Complex x, Complex y) {
+// Infinite parts as +-1, finite ones as 0: the direction of an infinite number (C11, G.5.1).
+Real DirectionOf(Real part) {
+  const Real infinite = Abs(part).Is(Direction::kEq, kInfinity);
+  return infinite.Pick(part.Unary(Op::kSign), part.Splat(0));
+}
+
+// Smith's method: scaled by the larger part of the divisor. A zero divisor divides each part, an
+// infinite one gives zeros.
+Complex Divide(Complex x, Complex divisor) {
+  // Even beside a NaN.
+  const Real infinite = Abs(divisor.re)
+                            .Is(Direction::kEq, kInfinity)
+                            .Binary(Op::kOr, Abs(divisor.im).Is(Direction::kEq, kInfinity));
+  const Complex direction = {DirectionOf(divisor.re), DirectionOf(divisor.im)};
+  const Complex y = Pick(infinite, direction, divisor);
   const Real wide = Abs(y.re).Compare(Direction::kGe, Abs(y.im));
   const Real large = wide.Pick(y.re, y.im), small = wide.Pick(y.im, y.re);
   const Real ratio = small / large;
@@ -108,7 +121,8 @@ Complex Divide(Complex x, Complex y) {
   const Complex mostly_real = {(x.re + x.im * ratio) / scale, (x.im - x.re * ratio) / scale};
   const Complex mostly_imag = {(x.re * ratio + x.im) / scale, (x.im * ratio - x.re) / scale};
   const Complex by_zero = {x.re / large, x.im / large};
-  return Pick(IsZero(y), by_zero, Pick(wide, mostly_real, mostly_imag));
+  const Complex quotient = Pick(IsZero(y), by_zero, Pick(wide, mostly_real, mostly_imag));
+  return Pick(infinite, {quotient.re * 0, quotient.im * 0}, quotient);
 }
 
 // x * e with 0 * infinity = 0: for angles and signs that are exactly zero.

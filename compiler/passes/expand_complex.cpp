@@ -356,6 +356,7 @@ class Expander {
       case Op::kSelect: return Planes(old, instr);
       case Op::kCompare: return Compare(old, instr);
       case Op::kConvert: return Convert(old, std::move(instr));
+      case Op::kBitcastConvert: return BitcastConvert(old, std::move(instr));
       default: break;
     }
     std::optional<ComplexPair> result;
@@ -389,6 +390,51 @@ class Expander {
     const ComplexPair x = PairOf(instr.operands[0]);
     const InstrId re = builder_->Convert(x.re, plane.dtype);
     return Join({re, builder_->Convert(x.im, plane.dtype)});
+  }
+
+  // Between c128 and pairs of c64: each half of the bits of a part is a part.
+  InstrId BitcastConvert(const Instr& old, Instr instr) {
+    const DType to = old.shape.dtype;
+    if (!IsComplex(to) || !IsComplexOperand(old, 0)) return Untouched(old, std::move(instr));
+    const ComplexPair x = PairOf(instr.operands[0]);
+    const Dims& from_dims = (*builder_)[x.re].shape.dims;
+    if (from_dims.size() == old.shape.dims.size()) return Join(x);
+    const bool widens = from_dims.size() > old.shape.dims.size();
+    const Dims& pairs = widens ? from_dims : old.shape.dims;  // [..., 2]
+    const auto half = static_cast<int64_t>(pairs.size()) - 1;
+    const auto bits = [&](InstrId value, DType dtype, const Dims& dims) {
+      return builder_->Emit(Op::kBitcastConvert, ArrayShape(dtype, dims), {value});
+    };
+    const auto part = [&](InstrId value, int64_t index) {
+      SliceAttrs slice{Dims(pairs.size(), 0), pairs, Dims(pairs.size(), 1)};
+      slice.start[static_cast<size_t>(half)] = index;
+      slice.limit[static_cast<size_t>(half)] = index + 1;
+      const Shape& shape = (*builder_)[value].shape;
+      Shape one = ArrayShape(shape.dtype, shape.dims);
+      one.dims[static_cast<size_t>(half)] = 1;
+      return builder_->Emit(Op::kSlice, std::move(one), {value}, std::move(slice));
+    };
+    const auto together = [&](InstrId first, InstrId second) {
+      const DType dtype = (*builder_)[first].shape.dtype;
+      return builder_->Emit(Op::kConcatenate, ArrayShape(dtype, pairs), {first, second},
+                            DimsAttrs{{half}});
+    };
+    if (widens) {  // element 0 holds the bits of the real part
+      const auto whole = [&](int64_t index) {
+        const InstrId low = part(x.re, index);
+        const InstrId bytes = together(low, part(x.im, index));
+        return bits(bytes, ComponentOf(to), old.shape.dims);
+      };
+      const InstrId re = whole(0);
+      return Join({re, whole(1)});
+    }
+    const InstrId re = bits(x.re, ComponentOf(to), pairs), im = bits(x.im, ComponentOf(to), pairs);
+    const auto halves = [&](int64_t index) {
+      const InstrId low = part(re, index);
+      return together(low, part(im, index));
+    };
+    const InstrId first = halves(0);
+    return Join({first, halves(1)});
   }
 
   Module& module_;

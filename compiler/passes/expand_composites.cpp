@@ -125,16 +125,29 @@ class Expander {
       case Op::kCollectivePermuteDone: return builder.TupleElement(instr.operands[0], 1);
       case Op::kRaggedAllToAll: return std::nullopt;
       case Op::kCollectivePermute:
-      case Op::kCollectivePermuteStart:
-        if (ExtraOf(instr.extra, "source_target_pairs").find("{0,0}") == std::string_view::npos) {
-          return std::nullopt;
-        }
-        break;
+      case Op::kCollectivePermuteStart: return ExpandPermute(builder, instr);
       default: break;
     }
     std::vector<InstrId> operands = instr.operands;
     if (operands.empty()) return std::nullopt;
-    const InstrId value = operands.size() == 1 ? operands[0] : builder.Tuple(operands);
+    return Received(builder, instr,
+                    operands.size() == 1 ? operands[0] : builder.Tuple(std::move(operands)));
+  }
+
+  // The one device receives from itself or, where no pair sends to it, zeros.
+  static std::optional<InstrId> ExpandPermute(Builder& builder, const Instr& instr) {
+    if (instr.operands.size() != 1) return std::nullopt;
+    const std::string_view pairs = ExtraOf(instr.extra, "source_target_pairs");
+    if (pairs.find("{0,0}") != std::string_view::npos)
+      return Received(builder, instr, instr.operands[0]);
+    const Shape shape = builder[instr.operands[0]].shape;
+    if (!shape.is_array()) return std::nullopt;
+    const InstrId zero = builder.Constant(ScalarLiteralOf(shape.dtype, 0));
+    return Received(builder, instr, builder.Broadcast(zero, shape.dims, {}));
+  }
+
+  // `value` as the result of the collective, which is a tuple where it only starts.
+  static std::optional<InstrId> Received(Builder& builder, const Instr& instr, InstrId value) {
     const Shape& shape = builder[value].shape;
     if (SameType(shape, instr.shape)) return value;
     const bool started = instr.op == Op::kAllGatherStart || instr.op == Op::kCollectivePermuteStart;

@@ -178,7 +178,7 @@ InstrId EmitConstant(Builder& builder, Instr&& instr, Literal literal) {
   instr.operands.clear();
   instr.called.clear();
   instr.extra.clear();
-  if (ElementCount(instr.shape) > 1 && IsOneValue(literal)) {
+  if (ElementCount(instr.shape) > 1 && !IsComplex(instr.shape.dtype) && IsOneValue(literal)) {
     const DType dtype = literal.shape.dtype;
     const auto one = literal.bytes().first(static_cast<size_t>(ByteSize(dtype)));
     const InstrId scalar = builder.Constant(
@@ -195,6 +195,7 @@ InstrId EmitConstant(Builder& builder, Instr&& instr, Literal literal) {
 
 bool IsSplatConstant(const Instr& instr) {
   if (instr.op != Op::kConstant || !instr.shape.is_array()) return false;
+  if (IsComplex(instr.shape.dtype)) return false;  // a result of the entry: nothing reads it
   const auto& constant = instr.As<ConstantAttrs>();
   return !constant.elided && ElementCount(instr.shape) > 1 && IsOneValue(constant.literal);
 }

@@ -85,6 +85,8 @@ Step HoistAboveReshape(Builder& builder, Instr& instr) {
 }  // namespace
 
 Step SimplifyHoist(Builder& builder, Instr& instr) {
+  // complex() stands at the entry's results and nothing may stand behind it (expand_complex.cpp).
+  if (IsComplex(instr.shape.dtype)) return Leave();
   const Step step = HoistAboveBroadcast(builder, instr);
   return step.fired ? step : HoistAboveReshape(builder, instr);
 }

@@ -23,12 +23,15 @@ namespace fs = std::filesystem;
 //  - complex dots: the expected values were summed in f32; where a component cancels, our f64 sum
 //    is nearer to the true value than they are.
 //  - bf16 cumsum, f16 cumlogsumexp: rounded after every operation there, once per element here.
-const std::map<std::string, double> kMoreExact = {{"cumlogsumexp_float16_8_9", 3e-3},
-                                                  {"cumsum_bfloat16_8_9", 2e-2},
-                                                  {"dot_general_bfloat16_4_3_complex64_3_6", 2e-7},
-                                                  {"dot_general_int64_4_3_complex64_3_6", 2e-7},
-                                                  {"dot_general_uint16_4_3_complex64_3_6", 2e-7},
-                                                  {"dot_general_uint8_4_3_complex64_3_6", 2e-7}};
+const std::map<std::string, double> kMoreExact = {
+    {"cumlogsumexp_float16_8_9", 3e-3},
+    {"cumsum_bfloat16_8_9", 2e-2},
+    {"dot_general_bfloat16_4_3_complex64_3_6", 2e-7},
+    {"dot_general_int64_4_3_complex64_3_6", 2e-7},
+    {"dot_general_uint16_4_3_complex64_3_6", 2e-7},
+    {"dot_general_uint8_4_3_complex64_3_6", 2e-7},
+    {"dot_general_bfloat16_4_3_complex128_3_6", 1e-15},
+    {"dot_general_float32_4_3_complex128_3_6", 1e-15}};
 // The initial value of this reduction is no identity, and how often it counts is unspecified.
 const std::set<std::string> kUnspecified = {
     "backends_gpu_codegen_emitters_tests_reduce_row_side_output_unsigned"};
