@@ -68,7 +68,10 @@ Complex Minus(Complex x, Complex y) {
   return {x.re - y.re, x.im - y.im};
 }
 Complex Times(Complex x, Complex y) {
-  return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+  // One statement each: C++ leaves the order of operands open, and with it that of instructions.
+  const Real ac = x.re * y.re, bd = x.im * y.im;
+  const Real ad = x.re * y.im, bc = x.im * y.re;
+  return {ac - bd, ad + bc};
 }
 Complex One(Real like) {
   return {like.Splat(1), like.Splat(0)};
@@ -153,12 +156,15 @@ Complex Log(Complex z) {
   return {is_near.Pick(near, far), Argument(z)};
 }
 
-// log |1 + z| from |1 + z|^2 - 1 = a (2 + a) + b^2 where the square stays in range.
+// log |1 + z| from |1 + z|^2 - 1 = a (2 + a) + b^2, which is exact near 0; near -1 and far away
+// 1 + z itself is.
 Complex LogPlusOne(Complex z) {
-  const Complex shifted = {z.re + 1, z.im};
-  const Real near = (z.re * (z.re + 2) + z.im * z.im).Unary(Op::kLogPlusOne) * 0.5;
-  const Real is_near = PartsOf(z).large.Is(Direction::kLt, 1e10);
-  const Complex far = Log(shifted);
+  const Real square = z.re * (z.re + 2);
+  const Real excess = square + z.im * z.im;
+  const Real near = excess.Unary(Op::kLogPlusOne) * 0.5;
+  const Real is_near =
+      excess.Is(Direction::kGt, -0.5).Binary(Op::kAnd, PartsOf(z).large.Is(Direction::kLt, 1e10));
+  const Complex far = Log({z.re + 1, z.im});
   return {is_near.Pick(near, far.re), far.im};
 }
 
