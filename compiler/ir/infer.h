@@ -80,6 +80,8 @@ Inferred InferTopK(const InferContext& context);
 Inferred InferMap(const InferContext& context);
 // The dims a window makes of `dims`; `what` names the instruction's part in messages.
 Result<Dims> WindowedDims(const InferContext& context, const Dims& dims, const Window& window);
+// infer_scan.cpp
+Inferred InferScan(const InferContext& context);
 // infer_control.cpp
 Inferred InferTuple(const InferContext& context);
 Inferred InferGetTupleElement(const InferContext& context);
@@ -90,6 +92,7 @@ Inferred InferAsyncStart(const InferContext& context);
 Inferred InferAsyncDone(const InferContext& context);
 // infer_composite.cpp
 Inferred InferBatchNorm(const InferContext& context);
+Inferred InferRng(const InferContext& context);
 Inferred InferRngBitGenerator(const InferContext& context);
 Inferred InferCholesky(const InferContext& context);
 Inferred InferTriangularSolve(const InferContext& context);

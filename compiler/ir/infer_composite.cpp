@@ -22,6 +22,19 @@ Inferred InferBatchNorm(const InferContext& context) {
   return std::optional<Shape>(TupleShape({input, feature, feature}));
 }
 
+// Two scalar parameters of the type that is drawn: [a, b) or (mean, deviation).
+Inferred InferRng(const InferContext& context) {
+  const std::string& kind = context.instr.As<RngAttrs>().kind;
+  if (kind != "rng_uniform" && kind != "rng_normal") {
+    return context.Fail(fmt::format("distribution={}, expected rng_uniform or rng_normal", kind));
+  }
+  const Shape& written = context.instr.shape;
+  if (!written.is_array()) return context.Fail("the result must be an array");
+  for (size_t i = 0; i < context.operand_count(); ++i)
+    FM_RETURN_IF_ERROR(context.ExpectSameType(i, PlainArray(written.dtype, {})));
+  return std::optional<Shape>();
+}
+
 // The result is (new state, bits); its bits may have any shape.
 Inferred InferRngBitGenerator(const InferContext& context) {
   const Shape& written = context.instr.shape;

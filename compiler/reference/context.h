@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/ir/module.h"
+#include "compiler/ir/scan.h"
 #include "compiler/ir/tensor.h"
 
 namespace fusemark::reference {
@@ -49,5 +50,16 @@ Tensor EvalSelectAndScatter(const Context& context, const Instr& instr, Operands
 // sort.cpp
 Tensors EvalSort(const Context& context, const Instr& instr, Operands operands);
 Tensors EvalTopK(const Instr& instr, Operands operands);
+// scan.cpp
+Tensors EvalScan(const Context& context, const Instr& instr, const ScanForm& form,
+                 Operands operands);
+// linear.cpp
+Tensor EvalCholesky(const Context& context, const Instr& instr, Operands operands);
+Tensor EvalTriangularSolve(const Context& context, const Instr& instr, Operands operands);
+// fft.cpp
+Tensor EvalFft(const Context& context, const Instr& instr, Operands operands);
+// random.cpp; ir/random.h says what is drawn.
+Tensors EvalRngBitGenerator(const Instr& instr, Operands operands);
+Tensor EvalRng(uint64_t seed, const Instr& instr, Operands operands);
 
 }  // namespace fusemark::reference

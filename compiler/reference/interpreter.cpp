@@ -1,7 +1,9 @@
 #include "compiler/reference/interpreter.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "compiler/ir/random.h"
 #include "compiler/reference/indices.h"
 #include "compiler/support/check.h"
 
@@ -61,10 +63,12 @@ Interpreter::Plan& Interpreter::PlanOf(ComputationId id) {
   Plan& plan = cached.emplace();
   plan.last_uses.resize(count);
   plan.reuse.assign(count, Plan::Reuse::kNone);
+  if (!effects_) effects_ = FindEffects(module_);
   for (uint32_t i = 0; i < count; ++i) {
     const Instr& instr = computation.instrs[i];
     plan.last_uses[i] = i;
-    bool invariant = instr.op != Op::kParameter;
+    plan.effects.push_back(HasSideEffect(instr, *effects_));
+    bool invariant = instr.op != Op::kParameter && !plan.effects[i];
     for (InstrId operand : instr.operands) {
       plan.last_uses[operand.index] = i;
       invariant = invariant && plan.reuse[operand.index] != Plan::Reuse::kNone;
@@ -105,7 +109,7 @@ Value Interpreter::Run(ComputationId id, std::vector<Value> arguments) {
   std::vector<Value> values(computation.instrs.size());
   for (uint32_t i = 0; i < computation.instrs.size(); ++i) {
     const Instr& instr = computation.instrs[i];
-    if (plan.last_uses[i] == i) continue;  // nobody reads it
+    if (plan.last_uses[i] == i && !plan.effects[i]) continue;  // nobody reads it
     if (reuse && plan.reuse[i] != Plan::Reuse::kNone) {
       if (plan.reuse[i] == Plan::Reuse::kKept) values[i] = plan.kept.at(i);
       continue;
@@ -175,6 +179,15 @@ Value Interpreter::EvalControl(const Instr& instr, std::vector<Value> operands) 
   return Run(instr.called[static_cast<size_t>(branch)], std::move(arguments));
 }
 
+Value Interpreter::RandomState(const Instr& instr) {
+  Tensor state = MakeTensor(instr.shape);
+  std::copy_n(random_state_, 2, state.as<uint64_t>());
+  const auto delta = static_cast<uint64_t>(instr.As<RngAttrs>().delta);
+  random_state_[0] += delta;
+  if (random_state_[0] < delta) ++random_state_[1];
+  return ArrayValue(std::move(state));
+}
+
 Value Interpreter::EvalInstr(ComputationId id, const Instr& instr, std::vector<Value> operands) {
   switch (instr.op) {
     case Op::kConstant: return Constant(instr);
@@ -193,6 +206,7 @@ Value Interpreter::EvalInstr(ComputationId id, const Instr& instr, std::vector<V
     case Op::kDomain:
     case Op::kAddDependency:
     case Op::kCustomCall: return std::move(operands[0]);  // identities; see support.cpp
+    case Op::kRngGetAndUpdateState: return RandomState(instr);
     case Op::kAfterAll: return ArrayValue(MakeTensor(instr.shape));
     case Op::kGetDimensionSize: {
       const auto dim = static_cast<size_t>(instr.As<DimsAttrs>().dims[0]);
@@ -210,14 +224,14 @@ Value Interpreter::EvalInstr(ComputationId id, const Instr& instr, std::vector<V
     for (size_t i = 0; i < operands.size(); ++i) arrays[i] = operands[i].array.get();
     return ArrayValue(EvalElementwise(instr, Operands(arrays, operands.size())));
   }
-  Tensors results = EvalArrays(instr, operands);
+  Tensors results = EvalArrays(id, instr, operands);
   if (!instr.shape.is_tuple) return ArrayValue(std::move(results[0]));
   Value tuple;
   for (Tensor& result : results) tuple.elements.push_back(ArrayValue(std::move(result)));
   return tuple;
 }
 
-Tensors Interpreter::EvalArrays(const Instr& instr, std::vector<Value>& values) {
+Tensors Interpreter::EvalArrays(ComputationId id, const Instr& instr, std::vector<Value>& values) {
   std::vector<const Tensor*> operands;
   for (const Value& value : values) operands.push_back(value.array.get());
   const auto one = [](Tensor tensor) {
@@ -236,6 +250,16 @@ Tensors Interpreter::EvalArrays(const Instr& instr, std::vector<Value>& values) 
     case Op::kSelectAndScatter: return one(EvalSelectAndScatter(context_, instr, operands));
     case Op::kSort: return EvalSort(context_, instr, operands);
     case Op::kTopK: return EvalTopK(instr, operands);
+    case Op::kScan:
+      return EvalScan(context_, instr, FormOfScan(module_, module_[id], instr), operands);
+    case Op::kCholesky: return one(EvalCholesky(context_, instr, operands));
+    case Op::kTriangularSolve: return one(EvalTriangularSolve(context_, instr, operands));
+    case Op::kFft: return one(EvalFft(context_, instr, operands));
+    case Op::kRngBitGenerator: return EvalRngBitGenerator(instr, operands);
+    case Op::kRng: {
+      const uint64_t seed = SeedOf(module_[id].name, instr.name);
+      return one(EvalRng(seed, instr, operands));
+    }
     case Op::kDynamicUpdateSlice: {
       const bool only_holder = values[0].array.use_count() == 1;
       Tensor base = only_holder ? std::move(*values[0].array) : CopyTensor(*values[0].array);

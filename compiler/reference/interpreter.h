@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/ir/module.h"
+#include "compiler/ir/rewrite.h"
 #include "compiler/reference/context.h"
 
 namespace fusemark::reference {
@@ -37,6 +38,7 @@ class Interpreter {
     // call on the values that the others read are kept, and what lies before them is skipped: loops
     // may hold large invariant computations.
     std::vector<Reuse> reuse;
+    std::vector<bool> effects;  // instructions that run even if nobody reads them
     std::map<uint32_t, Value> kept;
     int64_t calls = 0;
   };
@@ -48,13 +50,16 @@ class Interpreter {
   Value Constant(const Instr& instr);
   Value EvalControl(const Instr& instr, std::vector<Value> operands);
   Value EvalWhile(const Instr& instr, Value state);
-  Tensors EvalArrays(const Instr& instr, std::vector<Value>& operands);
+  Value RandomState(const Instr& instr);
+  Tensors EvalArrays(ComputationId computation, const Instr& instr, std::vector<Value>& operands);
   Tensors CallFlat(ComputationId computation, Tensors arguments);
 
   const Module& module_;
   Context context_;
   std::vector<std::optional<Plan>> plans_;
   std::map<const Instr*, Value> constants_;
+  std::optional<Effects> effects_;     // made with the first plan
+  uint64_t random_state_[2] = {0, 0};  // of rng-get-and-update-state, low word first
 };
 
 // Tuple leaves, depth-first, and back.

@@ -1,6 +1,7 @@
 // What the interpreter can run; asked for the whole module before the first instruction runs.
 #include <algorithm>
 
+#include "compiler/ir/random.h"
 #include "compiler/reference/evaluate.h"
 #include "compiler/reference/lane_ops.h"
 
@@ -41,7 +42,7 @@ bool IsIdentityCall(const Instr& instr) {
          target == "SPMDShardToFullShape" || target == "LayoutConstraint";
 }
 
-bool SupportsOp(const Instr& instr) {
+bool SupportsOp(const Instr& instr, const std::vector<const Shape*>& operands) {
   switch (instr.op) {
     case Op::kParameter:
     case Op::kConstant:
@@ -75,7 +76,14 @@ bool SupportsOp(const Instr& instr) {
     case Op::kDomain:
     case Op::kAddDependency:
     case Op::kAfterAll:
+    case Op::kScan:
+    case Op::kCholesky:
+    case Op::kTriangularSolve:
+    case Op::kFft:
     case Op::kGetDimensionSize: return true;
+    case Op::kRng: return IsSupportedRng(instr);
+    case Op::kRngBitGenerator: return AlgorithmOf(instr, *operands[0]).has_value();
+    case Op::kRngGetAndUpdateState: return IsRandomState(instr);
     case Op::kCustomCall: return IsIdentityCall(instr);
     default: return false;
   }
@@ -101,7 +109,7 @@ bool ReferenceSupports(const Module& module, ComputationId computation, InstrId 
   if (instr.op == Op::kBitcast)
     return ElementCount(instr.shape) == ElementCount(*operands[0]) &&
            ByteSize(instr.shape.dtype) == ByteSize(operands[0]->dtype);
-  return SupportsOp(instr);
+  return SupportsOp(instr, operands);
 }
 
 }  // namespace fusemark
