@@ -78,7 +78,7 @@ void Reach(const Module& module, ComputationId id, std::set<ComputationId>& reac
 Result<Module> Expanded(const Module& module) {
   Module expanded = module;
   PipelineOptions pipeline;
-  pipeline.only = {"expand-composites", "inline-calls", "expand-complex"};
+  pipeline.only = {"expand-composites", "expand-numerics", "inline-calls", "expand-complex"};
   FM_TRY(const auto reports, RunPipeline(expanded, pipeline));
   (void)reports;
   return expanded;

@@ -15,6 +15,8 @@ constexpr PassEntry kGraphPipeline[] = {
     {"remove-dead", RemoveDead},  // first: nothing is spent on code that never runs
     // Before inline-calls: a callee is expanded once, not once per caller.
     {"expand-composites", ExpandComposites},
+    // Before inline-calls: rng is seeded by the names of the text, and regions of scans are called.
+    {"expand-numerics", ExpandNumerics},
     {"inline-calls", InlineCalls},
     {"expand-complex", ExpandComplex},
     {"simplify-algebra", SimplifyAlgebra, true},

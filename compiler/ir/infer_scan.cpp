@@ -61,17 +61,17 @@ int64_t ExtraNumber(const Instr& instr, std::string_view name, int64_t absent) {
   return absent;
 }
 
-ScanForm FormOfScan(const Module& module, const Computation& computation, const Instr& instr) {
+ScanForm FormOfScan(const Computation& region, const Instr& instr, const Shape& first) {
   ScanForm form;
   form.dim = instr.As<DimsAttrs>().dims[0];
   const auto operands = static_cast<int64_t>(instr.operands.size());
   form.carries = static_cast<size_t>(ExtraNumber(instr, "num_carries", operands / 2));
   form.inputs = instr.operands.size() - form.carries;
-  const size_t results = Elements(module[instr.called[0]].Root().shape).size();
+  const size_t results = Elements(region.Root().shape).size();
   form.outputs = results - std::min(results, form.carries);
   const std::vector<Shape> written = Elements(instr.shape);
   const Shape* scanned = nullptr;
-  if (form.inputs > 0) scanned = &computation[instr.operands[0]].shape;
+  if (form.inputs > 0) scanned = &first;
   if (form.inputs == 0 && form.outputs > 0) scanned = &written[0];
   if (scanned != nullptr && form.dim < scanned->rank())
     form.length = scanned->dims[static_cast<size_t>(form.dim)];
@@ -88,7 +88,7 @@ Inferred InferScan(const InferContext& context) {
     return context.Fail(fmt::format("num_carries must be from 0 to {} (the operands)", operands));
   if (dims.size() != 1 || dims[0] < 0)
     return context.Fail("expected exactly one dimension to scan along");
-  const ScanForm form = FormOfScan(context.module, context.computation, context.instr);
+  const ScanForm form = FormOfScan(context.called(0), context.instr, context.shape(0));
   for (size_t i = 0; i < form.inputs; ++i) {
     const Shape& input = context.shape(i);
     if (input.rank() <= form.dim || input.dims[static_cast<size_t>(form.dim)] != form.length) {

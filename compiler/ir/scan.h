@@ -19,7 +19,8 @@ struct ScanForm {
   bool reverse = false;
 };
 
-ScanForm FormOfScan(const Module& module, const Computation& computation, const Instr& instr);
+// `region` is what the instruction calls, `first` the shape of its first operand.
+ScanForm FormOfScan(const Computation& region, const Instr& instr, const Shape& first);
 // The number in an attribute kept as text; `absent` if it is not there, -1 if it is no number.
 int64_t ExtraNumber(const Instr& instr, std::string_view name, int64_t absent);
 

@@ -38,6 +38,14 @@ Result<bool> RemoveDead(Module& module, const PassContext& context);
 // whose own definition leaves the order of operations open (computed in f32, centred variance).
 Result<bool> ExpandComposites(Module& module, const PassContext& context);
 
+// Rewrites cholesky, triangular-solve, fft, scan and the random instructions into primitive
+// operations and loops; kept where the types are not supported. Not bit-exact: linear algebra and
+// Fourier transforms, which compute in the type itself (f32 for the narrow ones), and normal
+// random numbers. The bits of rng-bit-generator are exact; what else the random instructions give
+// is fixed in ir/random.h.
+// Before inline-calls, whose copies of an rng would have new names and so other numbers.
+Result<bool> ExpandNumerics(Module& module, const PassContext& context);
+
 // Replaces call and fusion by the body they call, and map by its region applied to whole arrays.
 Result<bool> InlineCalls(Module& module, const PassContext& context);
 

@@ -251,7 +251,8 @@ Tensors Interpreter::EvalArrays(ComputationId id, const Instr& instr, std::vecto
     case Op::kSort: return EvalSort(context_, instr, operands);
     case Op::kTopK: return EvalTopK(instr, operands);
     case Op::kScan:
-      return EvalScan(context_, instr, FormOfScan(module_, module_[id], instr), operands);
+      return EvalScan(context_, instr,
+                      FormOfScan(module_[instr.called[0]], instr, operands[0]->shape), operands);
     case Op::kCholesky: return one(EvalCholesky(context_, instr, operands));
     case Op::kTriangularSolve: return one(EvalTriangularSolve(context_, instr, operands));
     case Op::kFft: return one(EvalFft(context_, instr, operands));

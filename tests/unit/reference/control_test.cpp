@@ -115,10 +115,10 @@ TEST(Sort, TopKByTotalOrder) {
 TEST(Evaluate, UnsupportedIsSaidBeforeRunning) {
   const std::string text = Eval(
       "a = f32[] constant(0)\nb = f32[] constant(1)\n"
-      "ROOT r = f32[4] rng(a, b), distribution=rng_uniform");
+      "ROOT r = f32[4] custom-call(a, b), custom_call_target=\"x\"");
   EXPECT_NE(text.find("%r in main"), std::string::npos) << text;
   EXPECT_NE(text.find("line 6"), std::string::npos) << text;
-  EXPECT_NE(text.find("f32[4] rng(f32[], f32[])"), std::string::npos) << text;
+  EXPECT_NE(text.find("f32[4] custom-call(f32[], f32[])"), std::string::npos) << text;
 }
 
 TEST(Evaluate, ParametersMustMatch) {

@@ -1,0 +1,81 @@
+#include <algorithm>
+
+#include "compiler/passes/expand_numerics.h"
+
+namespace fusemark {
+namespace {
+
+// One column of a panel [b, m, w] whose diagonal block is at the top, at each step: it is divided
+// by the root of its pivot, and its outer product taken off the columns after it. Rows above the
+// diagonal become 0. (An imaginary part of a pivot stays: division, not assignment, makes the
+// diagonal.)
+InstrId FactorPanel(const ExpandContext& context, InstrId panel) {
+  const Dims dims = context.emit.dims(panel);
+  const int64_t width = dims[2];
+  const auto step = [&dims, width](Emitter& emit, InstrId k, const InstrIds& state) -> InstrIds {
+    const InstrId p = state[0], zero = emit.Scalar(DType::kS32, 0);
+    const InstrId column = emit.DynamicSlice(p, {zero, zero, k}, {dims[0], dims[1], 1});
+    const InstrId pivot = emit.DynamicSlice(p, {zero, k, k}, {dims[0], 1, 1});
+    const InstrId root = emit.builder().Unary(Op::kSqrt, emit.Real(pivot));
+    const InstrId divided = emit.OverReal(column, emit.Stretch(root, emit.dims(column)));
+    const InstrId row_index = emit.Iota(DType::kS32, emit.dims(column), 1);
+    const InstrId below = emit.Compare(Direction::kGe, row_index, emit.Fill(k, emit.dims(column)));
+    const InstrId nothing = emit.Zeros(emit.dtype(p), emit.dims(column));
+    const InstrId factor = emit.Select(below, divided, nothing);
+
+    const InstrId top = emit.Slice(factor, 1, 0, width);
+    const InstrId across = emit.builder().Reshape(emit.Conjugate(top), {dims[0], 1, width});
+    const InstrId tall = emit.Stretch(factor, dims);
+    const InstrId product = emit.Times(tall, emit.Stretch(across, dims));
+    const InstrId updated = emit.Minus(p, product);
+    const InstrId column_index = emit.Iota(DType::kS32, dims, 2), here = emit.Fill(k, dims);
+    const InstrId after = emit.Compare(Direction::kGt, column_index, here);
+    const InstrId others = emit.Select(after, updated, p);
+    const InstrId is_column = emit.Compare(Direction::kEq, column_index, here);
+    return {emit.Select(is_column, tall, others)};
+  };
+  return context.Loop(width, {panel}, step)[0];
+}
+
+// Lower factor of [b, n, n]: panel by panel, each first reduced by the product of those before it.
+InstrId LowerFactor(const ExpandContext& context, InstrId a) {
+  Emitter& emit = context.emit;
+  const int64_t batch = emit.dims(a)[0], n = emit.dims(a)[1], width = PanelWidth(n);
+  InstrIds panels;
+  for (int64_t first = 0; first < n; first += width) {
+    const int64_t end = std::min(first + width, n);
+    InstrId panel = emit.Slice(emit.Slice(a, 1, first, n), 2, first, end);
+    if (first > 0) {
+      const InstrId done = emit.Slice(emit.Concatenate(panels, 2), 1, first, n);
+      const InstrId top = emit.Conjugate(emit.Slice(done, 1, 0, end - first));
+      panel = emit.Minus(panel, emit.BatchDot(done, top, true));
+    }
+    panel = FactorPanel(context, panel);
+    if (first > 0) {
+      const InstrId above = emit.Zeros(emit.dtype(a), {batch, first, end - first});
+      panel = emit.Concatenate({above, panel}, 1);
+    }
+    panels.push_back(panel);
+  }
+  return emit.Concatenate(panels, 2);
+}
+
+}  // namespace
+
+std::optional<InstrId> ExpandCholesky(const ExpandContext& context, const Instr& instr) {
+  Emitter& emit = context.emit;
+  const Shape result = instr.shape;
+  const int64_t count = ElementCount(result);
+  if (count == 0) return emit.Zeros(result.dtype, result.dims);
+  const int64_t n = result.dims.back();
+  const bool lower = instr.As<TriangularAttrs>().lower;
+  InstrId a = emit.builder().Convert(instr.operands[0], LinearType(result.dtype));
+  a = emit.builder().Reshape(a, {count / (n * n), n, n});
+  // The upper factor is the transpose of the lower one of the transpose.
+  InstrId factor = LowerFactor(context, lower ? a : emit.TransposeLast(a));
+  if (!lower) factor = emit.TransposeLast(factor);
+  factor = emit.builder().Reshape(factor, result.dims);
+  return emit.builder().Convert(factor, result.dtype);
+}
+
+}  // namespace fusemark
