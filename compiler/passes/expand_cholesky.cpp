@@ -5,24 +5,28 @@
 namespace fusemark {
 namespace {
 
-// One column of a panel [b, m, w] whose diagonal block is at the top, at each step: it is divided
-// by the root of its pivot, and its outer product taken off the columns after it. Rows above the
-// diagonal become 0. (An imaginary part of a pivot stays: division, not assignment, makes the
-// diagonal.)
+// Column k of a panel [b, m, w] divided by the root of its pivot, 0 above it. (An imaginary part of
+// a pivot stays: division, not assignment, makes the diagonal.)
+InstrId FactorColumn(Emitter& emit, InstrId panel, InstrId k) {
+  const Dims dims = {emit.dims(panel)[0], emit.dims(panel)[1], 1};
+  const InstrId zero = emit.Scalar(DType::kS32, 0);
+  const InstrId column = emit.DynamicSlice(panel, {zero, zero, k}, dims);
+  const InstrId pivot = emit.DynamicSlice(panel, {zero, k, k}, {dims[0], 1, 1});
+  const InstrId root = emit.builder().Unary(Op::kSqrt, emit.Real(pivot));
+  const InstrId divided = emit.OverReal(column, emit.Stretch(root, dims));
+  const InstrId row_index = emit.Iota(DType::kS32, dims, 1);
+  const InstrId below = emit.Compare(Direction::kGe, row_index, emit.Fill(k, dims));
+  return emit.Select(below, divided, emit.Zeros(emit.dtype(panel), dims));
+}
+
+// The panel has its diagonal block at the top. Each step puts one finished column in its place and
+// takes its outer product off the columns after it. The next finished column is part of the state,
+// so that its roots and quotients are computed once and not in every element that reads them.
 InstrId FactorPanel(const ExpandContext& context, InstrId panel) {
   const Dims dims = context.emit.dims(panel);
   const int64_t width = dims[2];
   const auto step = [&dims, width](Emitter& emit, InstrId k, const InstrIds& state) -> InstrIds {
-    const InstrId p = state[0], zero = emit.Scalar(DType::kS32, 0);
-    const InstrId column = emit.DynamicSlice(p, {zero, zero, k}, {dims[0], dims[1], 1});
-    const InstrId pivot = emit.DynamicSlice(p, {zero, k, k}, {dims[0], 1, 1});
-    const InstrId root = emit.builder().Unary(Op::kSqrt, emit.Real(pivot));
-    const InstrId divided = emit.OverReal(column, emit.Stretch(root, emit.dims(column)));
-    const InstrId row_index = emit.Iota(DType::kS32, emit.dims(column), 1);
-    const InstrId below = emit.Compare(Direction::kGe, row_index, emit.Fill(k, emit.dims(column)));
-    const InstrId nothing = emit.Zeros(emit.dtype(p), emit.dims(column));
-    const InstrId factor = emit.Select(below, divided, nothing);
-
+    const InstrId p = state[0], factor = state[1];
     const InstrId top = emit.Slice(factor, 1, 0, width);
     const InstrId across = emit.builder().Reshape(emit.Conjugate(top), {dims[0], 1, width});
     const InstrId tall = emit.Stretch(factor, dims);
@@ -32,9 +36,12 @@ InstrId FactorPanel(const ExpandContext& context, InstrId panel) {
     const InstrId after = emit.Compare(Direction::kGt, column_index, here);
     const InstrId others = emit.Select(after, updated, p);
     const InstrId is_column = emit.Compare(Direction::kEq, column_index, here);
-    return {emit.Select(is_column, tall, others)};
+    const InstrId next = emit.Select(is_column, tall, others);
+    const InstrId following = emit.Add(k, emit.Scalar(DType::kS32, 1));
+    return {next, FactorColumn(emit, next, following)};
   };
-  return context.Loop(width, {panel}, step)[0];
+  const InstrId first = FactorColumn(context.emit, panel, context.emit.Scalar(DType::kS32, 0));
+  return context.Loop(width, {panel, first}, step)[0];
 }
 
 // Lower factor of [b, n, n]: panel by panel, each first reduced by the product of those before it.

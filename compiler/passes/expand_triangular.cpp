@@ -5,20 +5,25 @@
 namespace fusemark {
 namespace {
 
-// Solves m x = b for a lower triangular block [b, w, w] and [b, w, columns]: at each step one row
-// is final and taken off the rows below it.
+// Row k of x, final up to its division by the diagonal of the matrix.
+InstrId SolvedRow(Emitter& emit, InstrId x, InstrId matrix, InstrId k, bool unit) {
+  const Dims dims = {emit.dims(x)[0], 1, emit.dims(x)[2]};
+  const InstrId zero = emit.Scalar(DType::kS32, 0);
+  const InstrId row = emit.DynamicSlice(x, {zero, k, zero}, dims);
+  if (unit) return row;
+  const InstrId pivot = emit.DynamicSlice(matrix, {zero, k, k}, {dims[0], 1, 1});
+  return emit.Over(row, emit.Stretch(pivot, dims));
+}
+
+// Solves m x = b for a lower triangular block [b, w, w] and [b, w, columns]: each step puts one
+// final row in its place and takes it off the rows below. The next final row is part of the state,
+// so that its quotients are computed once and not in every element that reads them.
 InstrId SolveBlock(const ExpandContext& context, InstrId m, InstrId b, bool unit) {
   const Dims dims = context.emit.dims(b);
-  const int64_t width = dims[1];
-  const auto step = [&dims, width, unit](Emitter& emit, InstrId k,
-                                         const InstrIds& state) -> InstrIds {
-    const InstrId x = state[0], matrix = state[1], zero = emit.Scalar(DType::kS32, 0);
-    InstrId row = emit.DynamicSlice(x, {zero, k, zero}, {dims[0], 1, dims[2]});
-    if (!unit) {
-      const InstrId pivot = emit.DynamicSlice(matrix, {zero, k, k}, {dims[0], 1, 1});
-      row = emit.Over(row, emit.Stretch(pivot, emit.dims(row)));
-    }
-    const InstrId column = emit.DynamicSlice(matrix, {zero, zero, k}, {dims[0], width, 1});
+  const auto step = [&dims, unit](Emitter& emit, InstrId k, const InstrIds& state) -> InstrIds {
+    const InstrId x = state[0], row = state[1], matrix = state[2];
+    const InstrId zero = emit.Scalar(DType::kS32, 0);
+    const InstrId column = emit.DynamicSlice(matrix, {zero, zero, k}, {dims[0], dims[1], 1});
     const InstrId wide = emit.Stretch(row, dims);
     const InstrId product = emit.Times(emit.Stretch(column, dims), wide);
     const InstrId updated = emit.Minus(x, product);
@@ -26,9 +31,13 @@ InstrId SolveBlock(const ExpandContext& context, InstrId m, InstrId b, bool unit
     const InstrId below = emit.Compare(Direction::kGt, row_index, here);
     const InstrId others = emit.Select(below, updated, x);
     const InstrId is_row = emit.Compare(Direction::kEq, row_index, here);
-    return {emit.Select(is_row, wide, others), matrix};
+    const InstrId next = emit.Select(is_row, wide, others);
+    const InstrId following = emit.Add(k, emit.Scalar(DType::kS32, 1));
+    return {next, SolvedRow(emit, next, matrix, following, unit), matrix};
   };
-  return context.Loop(width, {b, m}, step)[0];
+  const InstrId start = context.emit.Scalar(DType::kS32, 0);
+  const InstrId first = SolvedRow(context.emit, b, m, start, unit);
+  return context.Loop(dims[1], {b, first, m}, step)[0];
 }
 
 // Lower triangular m: block of rows by block of rows, each first reduced by what the rows before it
