@@ -457,16 +457,16 @@ bool IndexAnalysis::TryRecover(LinearForm& form, size_t position, bool whole,
 
 LinearForm IndexAnalysis::RecoverMods(const LinearForm& form, std::vector<ModTerm>& mods) const {
   LinearForm rest = form;
-  // Remainders that use up their division first: a partial one may stand in their way.
-  for (const bool whole : {true, false}) {
-    bool again = true;
-    while (again) {
-      again = false;
-      for (size_t i = 0; i < rest.terms.size() && !again; ++i) {
-        if (atom(rest.terms[i].atom).kind == IndexAtom::Kind::kDiv)
-          again = TryRecover(rest, i, whole, mods);
-      }
+  const auto recover_one = [&](bool whole) {
+    for (size_t i = 0; i < rest.terms.size(); ++i) {
+      const bool division = atom(rest.terms[i].atom).kind == IndexAtom::Kind::kDiv;
+      if (division && TryRecover(rest, i, whole, mods)) return true;
     }
+    return false;
+  };
+  // Remainders that use up their division first: a partial one may stand in their way. But it may
+  // also clear it: after one, whole remainders come first again. Each takes terms out of the form.
+  while (recover_one(true) || recover_one(false)) {
   }
   return rest;
 }
