@@ -84,8 +84,9 @@ class Expander {
       case Op::kRng: return ExpandRng(context, instr, SeedOf(computation, instr.name));
       case Op::kRngGetAndUpdateState: return RandomState(context, instr);
       case Op::kScan: {
+        const Computation& region = module_[instr.called[0]];
         const Shape& first = context.emit.shape(instr.operands[0]);
-        return ExpandScan(context, instr, FormOfScan(module_[instr.called[0]], instr, first));
+        return ExpandScan(context, instr, region, FormOfScan(region, instr, first));
       }
       default: return std::nullopt;
     }

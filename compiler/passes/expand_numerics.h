@@ -25,7 +25,8 @@ std::optional<InstrId> ExpandTriangularSolve(const ExpandContext& context, const
 std::optional<InstrId> ExpandFft(const ExpandContext& context, const Instr& instr);
 std::optional<InstrId> ExpandRngBitGenerator(const ExpandContext& context, const Instr& instr);
 std::optional<InstrId> ExpandRng(const ExpandContext& context, const Instr& instr, uint64_t seed);
-InstrId ExpandScan(const ExpandContext& context, const Instr& instr, const ScanForm& form);
+InstrId ExpandScan(const ExpandContext& context, const Instr& instr, const Computation& region,
+                   const ScanForm& form);
 
 // Rows or columns that one loop handles; wider matrices are cut into panels of this many, joined by
 // matrix products.

@@ -1,3 +1,6 @@
+#include <limits>
+#include <string>
+
 #include "compiler/passes/expand_numerics.h"
 
 namespace fusemark {
@@ -10,11 +13,91 @@ InstrIds StartsAt(Emitter& emit, int64_t rank, int64_t dim, InstrId index) {
   return starts;
 }
 
+// f of a region that is exactly (x, c) -> (f(x, c), f(x, c)) with an associative f: running sums
+// and their like, which are windows that reach back to the start.
+std::optional<Op> RunningOp(const Computation& region, const ScanForm& form) {
+  if (form.inputs != 1 || form.carries != 1 || form.outputs != 1 || form.length < 2)
+    return std::nullopt;
+  const Instr& root = region.Root();
+  if (root.op != Op::kTuple || root.operands[0] != root.operands[1]) return std::nullopt;
+  const Instr& step = region[root.operands[0]];
+  if (step.operands.size() != 2 || step.operands[0] == step.operands[1]) return std::nullopt;
+  for (const InstrId operand : step.operands)
+    if (region[operand].op != Op::kParameter) return std::nullopt;
+  const DType dtype = step.shape.dtype;
+  const bool whole_bytes = ByteSize(dtype) * 8 == BitWidth(dtype);
+  const bool number = whole_bytes && (IsInteger(dtype) || (IsFloat(dtype) && BitWidth(dtype) > 8));
+  switch (step.op) {
+    case Op::kAdd:
+    case Op::kMultiply:
+    case Op::kMaximum:
+    case Op::kMinimum: return number ? std::optional(step.op) : std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
+Literal IdentityOf(Op op, DType dtype) {
+  if (op == Op::kAdd) return ScalarLiteralOf(dtype, -0.0);
+  if (op == Op::kMultiply) return ScalarLiteralOf(dtype, 1);
+  const bool least = op == Op::kMaximum;
+  if (IsFloat(dtype)) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    return ScalarLiteralOf(dtype, least ? -infinity : infinity);
+  }
+  const uint64_t top = uint64_t{1} << (BitWidth(dtype) - 1);
+  if (IsUnsigned(dtype)) return ScalarLiteral(dtype, least ? 0 : top - 1 + top);
+  return ScalarLiteral(dtype, least ? top : top - 1);
+}
+
+ComputationId RegionOf(const ExpandContext& context, Op op, DType dtype) {
+  if (op == Op::kAdd) return context.regions.Add(dtype);
+  Builder builder(context.effects);
+  const Shape scalar = ArrayShape(dtype, {});
+  const InstrId a = builder.Emit(Op::kParameter, scalar, {}, ParameterAttrs{0});
+  const InstrId b = builder.Emit(Op::kParameter, scalar, {}, ParameterAttrs{1});
+  const std::string name = std::string(OpName(op)) + "_" + std::string(DTypeName(dtype));
+  return context.regions.Append(builder.Finish(name, builder.Binary(op, a, b)));
+}
+
+// One window over the carry and the elements after it: (outputs, last carry).
+InstrId ExpandRunning(const ExpandContext& context, const Instr& instr, const ScanForm& form,
+                      Op op) {
+  Emitter& emit = context.emit;
+  Builder& builder = emit.builder();
+  const InstrId input = instr.operands[0];
+  const Dims dims = emit.dims(input), carry_dims = emit.dims(instr.operands[1]);
+  const DType dtype = emit.dtype(input);
+  const int64_t n = form.length;
+  const auto dim = static_cast<size_t>(form.dim);
+  Dims one = dims;
+  one[dim] = 1;
+  const InstrId carry = builder.Reshape(instr.operands[1], one);
+  const InstrIds order = form.reverse ? InstrIds{input, carry} : InstrIds{carry, input};
+  const InstrId all = emit.Concatenate(order, form.dim);
+  Instr window;
+  window.op = Op::kReduceWindow;
+  window.shape = ArrayShape(dtype, emit.dims(all));
+  window.operands = {all, builder.Constant(IdentityOf(op, dtype))};
+  WindowAttrs attrs{Window(dims.size())};
+  attrs.window[dim].size = n + 1;
+  (form.reverse ? attrs.window[dim].pad_high : attrs.window[dim].pad_low) = n;
+  window.attrs = std::move(attrs);
+  window.called = {RegionOf(context, op, dtype)};
+  window.loc = instr.loc;
+  const InstrId running = builder.Emit(std::move(window));
+  const int64_t first = form.reverse ? 0 : 1, last = form.reverse ? 0 : n;
+  const InstrId outputs = emit.Slice(running, form.dim, first, first + n);
+  const InstrId end = emit.Slice(running, form.dim, last, last + 1);
+  return builder.Tuple({outputs, builder.Reshape(end, carry_dims)});
+}
+
 }  // namespace
 
 // A loop over the scanned dimension whose state holds the inputs, the outputs so far and the
 // carries.
-InstrId ExpandScan(const ExpandContext& context, const Instr& instr, const ScanForm& form) {
+InstrId ExpandScan(const ExpandContext& context, const Instr& instr, const Computation& region,
+                   const ScanForm& form) {
+  if (const auto op = RunningOp(region, form)) return ExpandRunning(context, instr, form, *op);
   Emitter& outer = context.emit;
   const std::vector<Shape> results =
       instr.shape.is_tuple ? instr.shape.elements : std::vector<Shape>{instr.shape};

@@ -125,9 +125,9 @@ NumericsCase Rng(std::string_view kind, const std::string& dtype, const std::str
 }
 
 constexpr char kScanRegions[] = R"(HloModule m
-add { x = f32[3] parameter(0)
+mixed { x = f32[3] parameter(0)
   c = f32[3] parameter(1)
-  s = f32[3] add(x, c)
+  s = f32[3] subtract(x, c)
   ROOT t = (f32[3], f32[3]) tuple(s, s) }
 poly { x = f32[] parameter(0)
   y = s32[2] parameter(1)
@@ -248,11 +248,30 @@ std::vector<NumericsCase> ScanCases() {
   std::vector<NumericsCase> cases;
   for (const int n : {0, 1, 3, 4, 5, 17}) {
     for (const char* reverse : {"false", "true"}) {
-      cases.push_back(Scan(fmt::format("sum of {}, reverse {}", n, reverse),
+      cases.push_back(Scan(fmt::format("differences of {}, reverse {}", n, reverse),
                            fmt::format("x = f32[3,{0}] parameter(0)\nc = f32[3] parameter(1)\n"
                                        "ROOT r = (f32[3,{0}], f32[3]) scan(x, c), dimensions={{1}},"
-                                       " num_carries=1, is_reverse={1}, to_apply=add",
+                                       " num_carries=1, is_reverse={1}, to_apply=mixed",
                                        n, reverse)));
+    }
+  }
+  for (const char* op : {"add", "multiply", "maximum", "minimum"}) {
+    for (const char* dtype : {"f32", "bf16", "s32", "u8", "f64", "s8", "c64"}) {
+      if (dtype[0] == 'c' && op[0] == 'm' && op[1] != 'u') continue;
+      for (const char* reverse : {"false", "true"}) {
+        NumericsCase test = Scan(fmt::format("running {} {} {}", op, dtype, reverse), "");
+        test.text = fmt::format(
+            "HloModule m\n"
+            "f {{ x = {1}[2] parameter(0)\n c = {1}[2] parameter(1)\n s = {1}[2] {0}(c, x)\n"
+            " ROOT t = ({1}[2], {1}[2]) tuple(s, s) }}\n"
+            "ENTRY main {{ x = {1}[2,7] parameter(0)\n c = {1}[2] parameter(1)\n"
+            " ROOT r = ({1}[2,7], {1}[2]) scan(x, c), dimensions={{1}}, num_carries=1,"
+            " is_reverse={2}, to_apply=f }}\n",
+            op, dtype, reverse);
+        test.tolerance = std::string_view(dtype) == "bf16" ? 3e-2 : 1e-6;
+        test.is_complex = dtype[0] == 'c';
+        cases.push_back(test);
+      }
     }
   }
   cases.push_back(Scan("more outputs than inputs",
