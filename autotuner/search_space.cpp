@@ -61,7 +61,8 @@ Result<Candidate> SearchSpace::Make(PlanChoices choices,
   for (const Task& task : candidate.tasks) {
     const auto changed = schedules.find(task.id);
     candidate.config.schedules[task.id] =
-        changed != schedules.end() ? changed->second : loops::ScheduleLine{task.klass, {}};
+        changed != schedules.end() ? changed->second
+                                   : loops::ScheduleLine{task.klass, task.default_schedule};
   }
   candidate.choices = std::move(choices);
   candidate.schedules = std::move(schedules);
@@ -122,12 +123,13 @@ std::map<std::string, std::string> SearchSpace::Differences(const Candidate& can
     differences["plan." + computation.name + "." + computation.instrs[choice.second].name] =
         materialise ? "kernel" : "inline";
   }
-  for (const auto& [task, line] : candidate.schedules) {
-    if (!candidate.config.schedules.contains(task)) continue;  // of a kernel that is no more
-    for (const loops::Knob* knob : loops::KnobsOf(line.klass, loops::Numerics::kApproximates)) {
-      const int64_t value = knob->Get(line.schedule);
-      if (value == knob->Get(loops::Schedule{})) continue;
-      differences[ToHex(task).substr(0, kDigits) + "." + std::string(knob->name)] =
+  for (const Task& task : candidate.tasks) {
+    const auto changed = candidate.schedules.find(task.id);
+    if (changed == candidate.schedules.end()) continue;
+    for (const loops::Knob* knob : loops::KnobsOf(task.klass, loops::Numerics::kApproximates)) {
+      const int64_t value = knob->Get(changed->second.schedule);
+      if (value == knob->Get(task.default_schedule)) continue;
+      differences[ToHex(task.id).substr(0, kDigits) + "." + std::string(knob->name)] =
           std::to_string(value);
     }
   }

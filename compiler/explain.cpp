@@ -4,7 +4,9 @@
 #include <map>
 
 #include "compiler/fusion/cost.h"
+#include "compiler/ir/users.h"
 #include "compiler/loops/knobs.h"
+#include "compiler/loops/load_analysis.h"
 #include "compiler/loops/print.h"
 #include "compiler/on.h"
 #include "compiler/program/library_call.h"
@@ -81,8 +83,9 @@ Result<ExplainedKernel> ExplainKernel(const OnProblem& problem, ComputationId id
   }
   for (const InstrId root : plan.roots) kernel.bytes_written += BytesWritten(computation, root);
   const auto schedule = config.schedules.find(loops::TaskId(lowered.kernel));
-  const loops::Schedule knobs =
-      schedule != config.schedules.end() ? schedule->second.schedule : loops::Schedule{};
+  const loops::Schedule knobs = schedule != config.schedules.end()
+                                    ? schedule->second.schedule
+                                    : loops::DefaultSchedule(lowered.kernel);
   kernel.schedule = loops::PrintSchedule(plan.klass, knobs);
   const bool alone = plan.members.empty() && plan.roots.size() == 1;
   if (alone && knobs.use_library && ClassOf(computation[last].op) == OpClass::Contract &&
@@ -111,7 +114,9 @@ Result<Explanation> Explain(const Module& module, const CompileOptions& options)
     for (const Instr& instr : computation.instrs) {
       if (IsStructural(instr.op)) ++explanation.structural;
     }
+    const auto users = Users(computation);
     for (const KernelPlan& plan : config.plan.computations[id.index].kernels) {
+      if (IsView(computation, plan, users)) continue;
       FM_TRY(ExplainedKernel kernel, ExplainKernel(problem, id, plan, config));
       explanation.kernels.push_back(std::move(kernel));
     }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <new>
 
+#include "compiler/loops/load_analysis.h"
 #include "compiler/loops/print.h"
 #include "compiler/pipeline.h"
 #include "compiler/program/library_call.h"
@@ -98,7 +99,9 @@ void NameSchedules(Config& config, const std::map<Hash128, Task>& tasks) {
   std::map<Hash128, loops::ScheduleLine> named;
   for (const auto& [id, task] : tasks) {
     const auto it = config.schedules.find(id);
-    named[id] = it != config.schedules.end() ? it->second : loops::ScheduleLine{task.klass, {}};
+    named[id] = it != config.schedules.end()
+                    ? it->second
+                    : loops::ScheduleLine{task.klass, task.default_schedule};
   }
   config.schedules = std::move(named);
 }
@@ -117,6 +120,7 @@ Result<std::vector<Task>> TasksOf(const Module& prepared, const Plan& plan) {
       Task& task = tasks[hash];
       task.id = hash;
       task.klass = kernel.klass;
+      task.default_schedule = loops::DefaultSchedule(lowered.kernel);
       ++task.launches;
       const Op op = prepared[id][kernel.roots[0]].op;
       if (first && ClassOf(op) == OpClass::Contract && kernel.members.empty()) {

@@ -5,6 +5,7 @@
 #include <queue>
 
 #include "compiler/fusion/cost.h"
+#include "compiler/loops/load_analysis.h"
 
 namespace fusemark {
 namespace {
@@ -17,6 +18,9 @@ constexpr double kLaunchLoads = 2000;
 constexpr double kFreeFlops = 16;
 // Arrays an inlined value may read.
 constexpr size_t kMaxReads = 16;
+// Instructions after a contraction in its kernel: their code is repeated for every vector of the
+// register tile.
+constexpr size_t kMaxEpilogue = 24;
 // Instructions one kernel may hold: compile time grows faster than the gain.
 constexpr size_t kMaxMembers = 400;
 
@@ -77,6 +81,7 @@ Result<ComputationPlan> ComputePlanner::Run() {
     copies_.assign(count, 1);
     members_.assign(count, 0);
     FindRowGroups();
+    FindEpilogues();
     PlaceAll();
     const size_t dissolved = dissolved_.size();
     auto plan = Assemble();
@@ -96,7 +101,7 @@ bool ComputePlanner::Choice(uint32_t index, bool otherwise) const {
 // ---- row groups
 
 bool ComputePlanner::JoinsRow(uint32_t index, const Shape& full, const Dims& reduced,
-                              const std::vector<bool>& inside) const {
+                              const Marks& inside) const {
   const Instr& instr = At(index);
   if (!instr.shape.is_array()) return false;
   Dims kept;
@@ -114,7 +119,7 @@ bool ComputePlanner::JoinsRow(uint32_t index, const Shape& full, const Dims& red
   if (IsElementwise(instr.op)) {
     return instr.shape.dims == full.dims || instr.shape.dims == kept_dims;
   }
-  if (instr.op == Op::kBroadcast && inside[instr.operands[0].index]) {
+  if (instr.op == Op::kBroadcast && inside[instr.operands[0]]) {
     return instr.shape.dims == full.dims && instr.As<DimsAttrs>().dims == kept &&
            computation_[instr.operands[0]].shape.dims == kept_dims;
   }
@@ -125,22 +130,22 @@ std::vector<uint32_t> ComputePlanner::GrowRowGroup(uint32_t reduce) const {
   const Shape& full = computation_[At(reduce).operands[0]].shape;
   Dims reduced = At(reduce).As<DimsAttrs>().dims;
   std::sort(reduced.begin(), reduced.end());
-  const size_t count = computation_.instrs.size();
-  std::vector<bool> inside(count, false), depends(count, false);
-  inside[reduce] = depends[reduce] = true;
+  Marks inside(reduce, computation_.instrs.size()), depends = inside;
+  inside.Set(reduce);
+  depends.Set(reduce);
   std::vector<uint32_t> group{reduce};
-  for (uint32_t i = reduce + 1; i < count && group.size() < kMaxMembers / 2; ++i) {
+  for (uint32_t i = reduce + 1; i < inside.end() && group.size() < kMaxMembers / 2; ++i) {
     if (!live_[i]) continue;
     bool outside_dependence = false, joins = false;
     for (const InstrId operand : At(i).operands) {
-      depends[i] = depends[i] || depends[operand.index];
-      joins = joins || inside[operand.index];
-      outside_dependence = outside_dependence || (depends[operand.index] && !inside[operand.index]);
+      if (depends[operand]) depends.Set(i);
+      joins = joins || inside[operand];
+      outside_dependence = outside_dependence || (depends[operand] && !inside[operand]);
     }
     // A second reduce of the same row joins even if it only shares what it reads.
     if (!joins || outside_dependence || group_[i] != kNoGroup) continue;
     if (!JoinsRow(i, full, reduced, inside)) continue;
-    inside[i] = true;
+    inside.Set(i);
     group.push_back(i);
   }
   return group;
@@ -153,6 +158,66 @@ void ComputePlanner::FindRowGroups() {
     if (group_[i] != kNoGroup || dissolved_.contains(i) || Choice(i, false)) continue;
     if (!ReducesMinorDims(instr, computation_[instr.operands[0]].shape)) continue;
     if (const auto group = GrowRowGroup(i); group.size() > 1) {
+      for (const uint32_t member : group) group_[member] = i;
+    }
+  }
+}
+
+// ---- epilogues
+
+// Elementwise instructions on the result of a contraction that need nothing which comes later.
+std::vector<uint32_t> ComputePlanner::ReadersInTile(uint32_t contraction) const {
+  Marks inside(contraction, computation_.instrs.size()), depends = inside;
+  inside.Set(contraction);
+  depends.Set(contraction);
+  std::vector<uint32_t> readers{contraction};
+  for (uint32_t i = contraction + 1; i < inside.end() && readers.size() < kMaxEpilogue; ++i) {
+    if (!live_[i]) continue;
+    bool late = false;
+    for (const InstrId operand : At(i).operands) {
+      if (depends[operand]) depends.Set(i);
+      late = late || (depends[operand] && !inside[operand]);
+    }
+    const bool joins = depends[i] && !late && group_[i] == kNoGroup && IsElementwise(At(i).op) &&
+                       At(i).shape.dims == At(contraction).shape.dims;
+    if (!joins) continue;
+    inside.Set(i);
+    readers.push_back(i);
+  }
+  return readers;
+}
+
+// The largest part of them that leads to one value. Beside it one more may be read elsewhere (the
+// pre-activation, for the backward pass); further results would cost more to store than to compute
+// again.
+std::vector<uint32_t> ComputePlanner::GrowEpilogue(uint32_t contraction) const {
+  const std::vector<uint32_t> readers = ReadersInTile(contraction);
+  std::vector<uint32_t> best;
+  for (const uint32_t last : readers) {
+    std::set<uint32_t> part{last};
+    for (size_t i = readers.size(); i-- > 0;) {
+      const auto& users = users_[readers[i]];
+      const bool leads = std::any_of(users.begin(), users.end(),
+                                     [&](InstrId user) { return part.contains(user.index); });
+      if (leads) part.insert(readers[i]);
+    }
+    const auto read_elsewhere = [&](uint32_t index) {
+      const auto& users = users_[index];
+      return computation_.root.index == index ||
+             std::any_of(users.begin(), users.end(), [&](InstrId user) {
+               return live_[user.index] && !part.contains(user.index);
+             });
+    };
+    const auto results = std::count_if(part.begin(), part.end(), read_elsewhere);
+    if (results <= 2 && part.size() > best.size()) best.assign(part.begin(), part.end());
+  }
+  return best;
+}
+
+void ComputePlanner::FindEpilogues() {
+  for (uint32_t i = 0; i < computation_.instrs.size(); ++i) {
+    if (!live_[i] || At(i).op != Op::kDot || dissolved_.contains(i) || Choice(i, false)) continue;
+    if (const auto group = GrowEpilogue(i); group.size() > 1) {
       for (const uint32_t member : group) group_[member] = i;
     }
   }
@@ -254,7 +319,7 @@ void ComputePlanner::Place(uint32_t index) {
   Placement why = Placement::kAnchor;
   if (group_[index] != kNoGroup) {
     // Members of a row kernel are computed there; those read elsewhere become its results.
-    placement_[index] = Placement::kInRow;
+    placement_[index] = Placement::kInGroup;
     where_[index] = {group_[index]};
     return;
   }
@@ -312,7 +377,7 @@ Result<ComputationPlan> ComputePlanner::Assemble() {
   std::map<uint32_t, KernelPlan> by_name;
   for (uint32_t i = 0; i < computation_.instrs.size(); ++i) {
     if (!live_[i] || placement_[i] == Placement::kStructural) continue;
-    const bool row = placement_[i] == Placement::kInRow;
+    const bool row = placement_[i] == Placement::kInGroup;
     const bool root =
         row ? std::any_of(users_[i].begin(), users_[i].end(),
                           [&](InstrId user) {
@@ -326,7 +391,7 @@ Result<ComputationPlan> ComputePlanner::Assemble() {
   }
   std::vector<KernelPlan> kernels;
   for (auto& [name, kernel] : by_name) {
-    const bool row = group_[name] == name;
+    const bool row = group_[name] == name && At(name).op == Op::kReduce;
     kernel.klass = row ? loops::KernelClass::kRow : loops::ClassOfInstr(module_, id_, {name});
     kernels.push_back(std::move(kernel));
   }
@@ -341,12 +406,14 @@ Result<void> ComputePlanner::LowerGroups(std::vector<KernelPlan>& kernels, bool*
   for (const KernelPlan& kernel : kernels) {
     const auto lowered = loops::Lower(
         {&module_, id_, kernel.roots, kernel.members, kernel.klass, loops::Rounding::kAtStores});
-    const bool row = kernel.klass == loops::KernelClass::kRow;
-    if (lowered.ok() && (!row || kernel.members.size() + kernel.roots.size() <= kMaxMembers)) {
-      continue;
-    }
-    if (!row) return lowered.error();
-    dissolved_.insert(group_[kernel.roots[0].index]);
+    const uint32_t group = group_[kernel.roots[0].index];
+    const bool fits = kernel.members.size() + kernel.roots.size() <= kMaxMembers;
+    // Without its epilogue a contraction may be the library's.
+    const bool epilogue = group != kNoGroup && kernel.klass == loops::KernelClass::kContraction;
+    const bool good = !epilogue || (lowered.ok() && loops::SuitsOwnCode(lowered->kernel));
+    if (lowered.ok() && (group == kNoGroup || (fits && good))) continue;
+    if (group == kNoGroup) return lowered.error();
+    dissolved_.insert(group);
     *dissolved = true;
   }
   return Ok();
@@ -387,7 +454,7 @@ std::vector<std::set<uint32_t>> ComputePlanner::Needs(
   return before;
 }
 
-// Two row groups may each read a result of the other: one on such a cycle is dissolved.
+// Two groups may each read a result of the other: one on such a cycle is dissolved.
 ComputationPlan ComputePlanner::InOrder(std::vector<KernelPlan> kernels) {
   const std::vector<std::set<uint32_t>> before = Needs(kernels);
   std::vector<std::vector<uint32_t>> after(kernels.size());
@@ -419,7 +486,7 @@ ComputationPlan ComputePlanner::InOrder(std::vector<KernelPlan> kernels) {
 void ComputePlanner::DissolveCycle(const std::vector<KernelPlan>& kernels,
                                    const std::vector<std::vector<uint32_t>>& after) {
   for (uint32_t k = 0; k < kernels.size(); ++k) {
-    if (kernels[k].klass != loops::KernelClass::kRow) continue;
+    if (group_[kernels[k].roots[0].index] == kNoGroup) continue;
     std::vector<bool> reached(kernels.size(), false);
     std::vector<uint32_t> open = {k};
     while (!open.empty() && !reached[k]) {
@@ -434,7 +501,7 @@ void ComputePlanner::DissolveCycle(const std::vector<KernelPlan>& kernels,
     dissolved_.insert(group_[kernels[k].roots[0].index]);
     return;
   }
-  FM_CHECK(false, "kernels wait for each other and none of them is a row group");
+  FM_CHECK(false, "kernels wait for each other and none of them is a group");
 }
 
 }  // namespace fusemark

@@ -1,10 +1,11 @@
-// Plans one computation (internal to fusion/). Three steps: find row groups (reductions and the
-// elementwise work around them over one row), place every instruction in reverse order (which
-// kernels would compute it, how often, at what cost), and assemble kernels in an executable order.
-// A row group that the lowering refuses, or that waits for itself through another kernel, is
-// dissolved and the computation planned again.
+// Plans one computation (internal to fusion/). Three steps: find groups (a reduction and the
+// elementwise work around it over one row; a contraction and its epilogue), place every instruction
+// in reverse order (which kernels would compute it, how often, at what cost), and assemble kernels
+// in an executable order. A group that the lowering refuses, or that waits for itself through
+// another kernel, is dissolved and the computation planned again.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <vector>
@@ -13,6 +14,25 @@
 #include "compiler/ir/users.h"
 
 namespace fusemark {
+
+// Flags of the instructions from `first` on, as far as a group may reach.
+class Marks {
+ public:
+  Marks(uint32_t first, size_t count)
+      : first_(first), bits_(std::min<size_t>(count - first, kReach), false) {}
+  bool operator[](InstrId id) const { return (*this)[id.index]; }
+  bool operator[](uint32_t index) const {
+    return index >= first_ && index < end() && bits_[index - first_];
+  }
+  void Set(uint32_t index) { bits_[index - first_] = true; }
+  uint32_t end() const { return first_ + static_cast<uint32_t>(bits_.size()); }
+
+ private:
+  // Groups end near where they begin; without a bound, finding them all would be quadratic.
+  static constexpr size_t kReach = 4096;
+  uint32_t first_;
+  std::vector<bool> bits_;
+};
 
 class ComputePlanner {
  public:
@@ -26,9 +46,11 @@ class ComputePlanner {
 
   // Steps.
   void FindRowGroups();
+  void FindEpilogues();
+  std::vector<uint32_t> GrowEpilogue(uint32_t contraction) const;
+  std::vector<uint32_t> ReadersInTile(uint32_t contraction) const;
   std::vector<uint32_t> GrowRowGroup(uint32_t reduce) const;
-  bool JoinsRow(uint32_t index, const Shape& full, const Dims& reduced,
-                const std::vector<bool>& inside) const;
+  bool JoinsRow(uint32_t index, const Shape& full, const Dims& reduced, const Marks& inside) const;
   void Cost(uint32_t index);
   void PlaceAll();
   void Place(uint32_t index);
@@ -58,8 +80,8 @@ class ComputePlanner {
   std::vector<std::vector<InstrId>> users_;
   std::vector<bool> live_;
   std::vector<Placement> placement_;
-  std::vector<uint32_t> group_;               // row group, named by its first reduce
-  std::set<uint32_t> dissolved_;              // first reduces of groups that were refused
+  std::vector<uint32_t> group_;               // named by its first reduce or its contraction
+  std::set<uint32_t> dissolved_;              // names of groups that were refused
   std::vector<std::vector<uint32_t>> where_;  // kernels (root index or group) that compute it
   std::vector<double> cost_;                  // flops to compute one element where it is inlined
   std::vector<std::vector<uint32_t>> reads_;  // arrays in memory that an inlined value reads

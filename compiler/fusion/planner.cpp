@@ -21,6 +21,15 @@ bool IsStructural(Op op) {
   }
 }
 
+bool IsView(const Computation& computation, const KernelPlan& kernel,
+            const std::vector<std::vector<InstrId>>& users) {
+  if (kernel.roots.size() != 1 || !kernel.members.empty()) return false;
+  const InstrId root = kernel.roots[0];
+  if (computation[root].op != Op::kReshape || computation.root == root) return false;
+  return std::none_of(users[root.index].begin(), users[root.index].end(),
+                      [&](InstrId user) { return IsStructural(computation[user].op); });
+}
+
 std::string_view PlacementText(Placement placement) {
   switch (placement) {
     case Placement::kStructural: return "host program";
@@ -32,7 +41,7 @@ std::string_view PlacementText(Placement placement) {
     case Placement::kRecompute: return "materialised: consumers would recompute it";
     case Placement::kFull: return "materialised: its consumer's kernel is as large as may be";
     case Placement::kChosen: return "placed by the configuration";
-    case Placement::kInRow: return "part of a row kernel";
+    case Placement::kInGroup: return "part of a row kernel or of an epilogue";
   }
   return "";
 }
@@ -83,8 +92,8 @@ PlanChoices FlippableChoices(const Module& module, const PlannedModule& planned)
           break;
         case Placement::kShared:
         case Placement::kRecompute: flips[{id.index, i}] = false; break;
-        case Placement::kInRow:
-          if (instr.op == Op::kReduce) flips[{id.index, i}] = true;
+        case Placement::kInGroup:
+          if (instr.op == Op::kReduce || instr.op == Op::kDot) flips[{id.index, i}] = true;
           break;
         default: break;
       }

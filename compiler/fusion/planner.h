@@ -25,12 +25,12 @@ enum class Placement : uint8_t {
   kRecompute,  // materialised: its consumers would compute it several times per element
   kFull,       // materialised: its consumer's kernel holds as many instructions as it may
   kChosen,     // materialised or inlined because a choice said so
-  kInRow,      // part of a row kernel
+  kInGroup,    // part of a row kernel or of a contraction with its epilogue
 };
 std::string_view PlacementText(Placement placement);
 
 // Overrides by (computation, instruction): true = materialise, false = inline where legal. For the
-// first reduce of a row kernel, `true` takes the row kernel apart.
+// first reduce of a row kernel and the dot of an epilogue, `true` takes the kernel apart.
 using PlanChoices = std::map<std::pair<uint32_t, uint32_t>, bool>;
 
 struct PlannedModule {
@@ -54,5 +54,10 @@ std::vector<ComputationId> WholeComputations(const Module& module);
 
 // Handled by the host program, not by a kernel.
 bool IsStructural(Op op);
+
+// A kernel that only reshapes a value in memory is none: the value is read under its other shape.
+// Not where the host program hands it on, which owns its memory. `users` as of Users().
+bool IsView(const Computation& computation, const KernelPlan& kernel,
+            const std::vector<std::vector<InstrId>>& users);
 
 }  // namespace fusemark

@@ -29,7 +29,7 @@ constexpr int64_t kVectorBytes[] = {0, 16, 32, 64};
 constexpr int64_t kUnroll[] = {1, 2, 4, 8};
 constexpr int64_t kGrain[] = {0, 1024, 4096, 16384, 65536, 262144, 1048576};
 constexpr int64_t kRows[] = {1, 2, 4, 8};
-constexpr int64_t kTileM[] = {1, 2, 4, 6, 8, 12, 14};
+constexpr int64_t kTileM[] = {0, 1, 2, 4, 6, 8, 12, 14};
 constexpr int64_t kTileN[] = {1, 2, 3, 4};
 constexpr int64_t kTileK[] = {0, 64, 128, 256, 512, 1024};
 
@@ -49,7 +49,7 @@ constexpr Knob kKnobs[] = {
     {"keep_row", &Schedule::keep_row, kFlag, kRowBit, 0, false, true,
      "keep shared row values in a buffer instead of computing them again"},
     {"tile_m", &Schedule::tile_m, kTileM, kContractionBit, 0, true, true,
-     "rows of a contraction's register tile"},
+     "rows of a contraction's register tile; 0 = as many as the registers allow"},
     {"tile_n", &Schedule::tile_n, kTileN, kContractionBit, 0, true, true,
      "vectors per row of a contraction's register tile"},
     {"tile_k", &Schedule::tile_k, kTileK, kContractionBit, 0, false, true,

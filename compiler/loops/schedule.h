@@ -27,7 +27,7 @@ struct Schedule {
   int64_t reduce_lanes = 4;  // independent vector accumulators of a reduction
   int64_t row_block = 1;     // rows handled together in a row kernel
   bool keep_row = true;      // row kernels: keep shared row values in a buffer (else recompute)
-  int64_t tile_m = 6;        // contraction register tile, rows
+  int64_t tile_m = 0;        // contraction register tile, rows; 0 = as the registers allow
   int64_t tile_n = 2;        // contraction register tile, vectors
   int64_t tile_k = 256;      // contraction cache block along k
   bool use_library = true;   // contraction: oneDNN instead of own code, where it applies

@@ -1,12 +1,10 @@
 #include "compiler/loops/schedule_cpu.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <optional>
 #include <string>
 #include <utility>
 
-#include "compiler/loops/index_analysis.h"
+#include "compiler/loops/load_analysis.h"
 #include "compiler/loops/rewrite.h"
 #include "compiler/loops/simplify.h"
 #include "compiler/loops/verify.h"
@@ -20,6 +18,8 @@ constexpr double kNanosecondsPerElement = 0.25;
 constexpr double kForkJoins = 10;
 // Sums longer than this are taken as sums of partial sums.
 constexpr int64_t kLongSum = 128;
+// Row tiles that must use a panel of columns before copying it pays.
+constexpr int64_t kPanelRows = 4;
 constexpr int64_t kMaxVectorBytes = 64;  // the largest of the knob's domain
 // Bodies times unrolled iterations beyond this make the code grow for nothing.
 constexpr int64_t kUnrolledStatements = 96;
@@ -110,18 +110,9 @@ class Scheduler {
   }
 
   // ---- the nest ----
-  // Names of the loops from the first top-level loop inwards, along the first loop of each body.
   std::vector<std::string> Chain(char prefix) const {
     std::vector<std::string> names;
-    const Block* block = &kernel_.body;
-    while (block != nullptr) {
-      const auto loop = std::find_if(block->begin(), block->end(),
-                                     [](const Stmt& stmt) { return stmt.kind == StmtKind::kFor; });
-      if (loop == block->end()) break;
-      const std::string& name = kernel_[loop->var].name;
-      if (name[0] == prefix) names.push_back(name);
-      block = &loop->body;
-    }
+    for (const NamedLoop& loop : LoopChain(kernel_, prefix)) names.push_back(loop.name);
     return names;
   }
 
@@ -162,47 +153,6 @@ class Scheduler {
     return chains && kernel_.klass == KernelClass::kLoop
                ? std::min<int64_t>(2 * target_.vector_bytes, kMaxVectorBytes)
                : target_.vector_bytes;
-  }
-
-  // Accesses under `loop` that move with it by one element of the last dimension, less those that
-  // jump. Positive: memory runs along this loop.
-  int UnitStrides(const std::string& name) const {
-    const auto var = FindVar(kernel_, name);
-    if (!var) return 0;
-    int votes = 0;
-    IndexAnalysis analysis(kernel_);
-    Vote(kernel_.body, *var, analysis, votes);
-    return votes;
-  }
-
-  void Vote(const Block& block, VarId var, IndexAnalysis& analysis, int& votes) const {
-    const size_t mark = analysis.Mark();
-    for (const Stmt& stmt : block) {
-      if (stmt.kind == StmtKind::kLet) analysis.Bind(stmt.var, stmt.value);
-      if (stmt.value.valid()) VoteLoads(stmt.value, var, analysis, votes);
-      const size_t inner = analysis.Mark();
-      if (stmt.kind == StmtKind::kFor) analysis.EnterLoop(stmt.var, stmt.extent);
-      Vote(stmt.body, var, analysis, votes);
-      Vote(stmt.else_body, var, analysis, votes);
-      analysis.Release(inner);
-    }
-    analysis.Release(mark);
-  }
-
-  void VoteLoads(ExprId id, VarId var, IndexAnalysis& analysis, int& votes) const {
-    const Expr& expr = kernel_[id];
-    for (const ExprId arg : expr.args) VoteLoads(arg, var, analysis, votes);
-    if (expr.kind != ExprKind::kLoad || kernel_[expr.buffer].space != Space::kOperand) return;
-    for (size_t i = 0; i < expr.args.size(); ++i) {
-      const LinearForm form = analysis.FormOf(expr.args[i]);
-      if (!analysis.DependsOn(form, var)) continue;
-      int64_t coefficient = 0;
-      for (const auto& term : form.terms) {
-        const IndexAtom& atom = analysis.atom(term.atom);
-        if (atom.kind == IndexAtom::Kind::kVar && atom.var == var) coefficient = term.coefficient;
-      }
-      votes += i + 1 == expr.args.size() && std::abs(coefficient) == 1 ? 1 : -1;
-    }
   }
 
   // ---- classes ----
@@ -259,10 +209,52 @@ class Scheduler {
     std::vector<std::string> outer = Chain('i'), reduced = Chain('k');
     if (reduced.empty()) return Elementwise();
     const std::string k = FuseReduced(reduced);
-    const bool along_k = outer.empty() || UnitStrides(k) > std::max(UnitStrides(outer.back()), 0);
+    const bool along_k =
+        outer.empty() || UnitStrides(kernel_, k) > std::max(UnitStrides(kernel_, outer.back()), 0);
     if (along_k && PrivateLanes(k)) return;
     if (kernel_.klass == KernelClass::kReduce) PartialSums(reduced, k);
+    if (outer.size() > 1 && kernel_.klass == KernelClass::kContraction && Panels(outer, k)) return;
     if (!outer.empty()) Columns(outer);
+  }
+
+  // Vectors and rows of a register tile: as many accumulators as fit beside a row of the right
+  // operand and one element of the left.
+  int64_t TileVectors(int64_t extent, int64_t lanes) const {
+    return std::clamp<int64_t>(extent / lanes, 1, schedule_.tile_n);
+  }
+  int64_t TileRows(int64_t vectors) const {
+    if (schedule_.tile_m > 0) return schedule_.tile_m;
+    return std::max<int64_t>((target_.vector_registers - vectors - 1) / vectors, 1);
+  }
+
+  // A large product, one panel of columns after the other: the panel of the right operand is copied
+  // to the stack, where its rows are neighbours, and all row tiles use it from there.
+  bool Panels(const std::vector<std::string>& outer, const std::string& k) {
+    const std::string n = outer.back(), m = outer[outer.size() - 2];
+    const int64_t columns = LargestExtent(n), rows = LargestExtent(m), lanes = Lanes();
+    if (lanes < 2 || columns < lanes) return false;
+    const auto operand = RightOperand(kernel_, m, n);
+    if (!operand || UnitStrides(kernel_, n, operand) <= 0) return false;
+    const int64_t cache = target_.l2_bytes / 2;
+    const int64_t column = LargestExtent(k) * ByteSize(kernel_[*operand].dtype);
+    if (column * columns < cache) return false;  // the whole of it stays in the cache
+    int64_t vectors = TileVectors(columns, lanes);
+    while (vectors > 1 && column * lanes * vectors > cache) --vectors;
+    const int64_t tile = std::min(TileRows(vectors), rows);
+    if (column * lanes * vectors > cache || rows < kPanelRows * tile) return false;
+    const Kernel before = kernel_;
+    const size_t applied = list_.size();
+    const bool done =
+        Try({PrimitiveKind::kReorder, {m, n}, 0, ""}) &&
+        Tile(n, lanes * vectors, n + "o", n + "t") &&
+        Try({PrimitiveKind::kReorder, {n + "t", m}, 0, ""}) && Tile(m, tile, m + "o", m + "t") &&
+        Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""}) &&
+        Try({PrimitiveKind::kDistribute, {m + "t"}, 0, ""}) &&
+        Stage(kernel_[*operand].name, n + "o") && VectoriseTile(n + "t", vectors, lanes);
+    if (done) return Unroll(m + "t"), true;
+    kernel_ = before;
+    list_.resize(applied);
+    return false;
   }
 
   // The innermost reduction loop after its contiguous neighbours joined it.
@@ -333,25 +325,38 @@ class Scheduler {
     const int64_t extent = LargestExtent(n), lanes = std::min(Lanes(), extent);
     if (lanes < 2) return;
     const bool contraction = kernel_.klass == KernelClass::kContraction;
-    int64_t vectors = contraction ? schedule_.tile_n : schedule_.unroll;
-    vectors = std::clamp<int64_t>(extent / lanes, 1, vectors);
+    const int64_t vectors = contraction ? TileVectors(extent, lanes)
+                                        : std::clamp<int64_t>(extent / lanes, 1, schedule_.unroll);
     if (!Tile(n, lanes * vectors, n + "o", n + "t")) return;
     bool rows = false;
     std::string m;
     if (contraction && outer.size() > 1) {
       m = outer[outer.size() - 2];
-      const int64_t tile = std::min(schedule_.tile_m, LargestExtent(m));
+      const int64_t tile = std::min(TileRows(vectors), LargestExtent(m));
       rows = tile > 1 && Tile(m, tile, m + "o", m + "t");
     }
     if (rows) Try({PrimitiveKind::kReorder, {m + "t", n + "o"}, 0, ""});
     const bool moved = Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""});
     if (moved && rows && Try({PrimitiveKind::kDistribute, {m + "t"}, 0, ""})) Unroll(m + "t");
-    if (vectors == 1) {
-      Vectorise(n + "t");
-    } else if (Tile(n + "t", lanes, n + "u", n + "v")) {
-      Vectorise(n + "v");
-      Unroll(n + "u");
+    VectoriseTile(n + "t", vectors, lanes);
+  }
+
+  bool VectoriseTile(const std::string& loop, int64_t vectors, int64_t lanes) {
+    if (vectors == 1) return Vectorise(loop);
+    const std::string stem = loop.substr(0, loop.size() - 1);
+    return Tile(loop, lanes, stem + "u", stem + "v") && Vectorise(stem + "v") && Unroll(stem + "u");
+  }
+
+  // Copies with vectors: the innermost loop of the copy runs along the columns.
+  bool Stage(const std::string& operand, const std::string& loop) {
+    if (!Try({PrimitiveKind::kStage, {operand, loop}, 0, "stack"})) return false;
+    const Stmt* copy = nullptr;
+    for (const Stmt* panel : LoopsNamed(loop)) {
+      if (panel->body.size() > 1 && panel->body[1].kind == StmtKind::kFor) copy = &panel->body[1];
     }
+    if (copy == nullptr) return false;
+    while (copy->body.size() == 1 && copy->body[0].kind == StmtKind::kFor) copy = &copy->body[0];
+    return Vectorise(std::string(kernel_[copy->var].name));
   }
 
   void Row() {

@@ -104,6 +104,51 @@ std::optional<InstrId> AsDot(Builder& builder, const Instr& instr) {
   return builder.Emit(Op::kDot, instr.shape, instr.operands, std::move(dot));
 }
 
+// The left operand without the positions that strides skip.
+InstrId ReadPositions(Builder& builder, const Instr& instr) {
+  const auto& attrs = instr.As<ConvAttrs>();
+  const Shape from = builder[instr.operands[0]].shape;
+  SliceAttrs slice{Dims(from.dims.size(), 0), from.dims, Dims(from.dims.size(), 1)};
+  Shape shape = ArrayShape(from.dtype, from.dims);
+  for (size_t i = 0; i < attrs.window.size(); ++i) {
+    const auto dim = static_cast<size_t>(attrs.dims.lhs_spatial[i]);
+    slice.stride[dim] = attrs.window[i].stride;
+    shape.dims[dim] = instr.shape.dims[static_cast<size_t>(attrs.dims.out_spatial[i])];
+  }
+  if (shape.dims == from.dims) return instr.operands[0];
+  return builder.Emit(Op::kSlice, std::move(shape), {instr.operands[0]}, std::move(slice));
+}
+
+// A filter of one tap at every position: a matrix product over the features, with the positions as
+// further rows. Only where the result's dims come in the order in which a dot gives them.
+std::optional<InstrId> AsPointwiseDot(Builder& builder, const Instr& instr) {
+  const auto& attrs = instr.As<ConvAttrs>();
+  const ConvDims& dims = attrs.dims;
+  const bool one_tap = std::all_of(attrs.window.begin(), attrs.window.end(), [](const auto& dim) {
+    return dim.size == 1 && dim.pad_low == 0 && dim.pad_high == 0 && dim.base_dilation == 1;
+  });
+  const auto rank = static_cast<int64_t>(attrs.window.size()) + 2;
+  const bool plain = one_tap && attrs.feature_group_count == 1 && attrs.batch_group_count == 1 &&
+                     dims.out_feature == rank - 1 && !IsInteger(instr.shape.dtype);
+  if (!plain) return std::nullopt;
+  const auto place = [](int64_t dim, int64_t feature) { return dim < feature ? dim : dim - 1; };
+  bool in_order = place(dims.lhs_batch, dims.lhs_feature) == dims.out_batch;
+  for (size_t i = 0; i < attrs.window.size(); ++i)
+    in_order = in_order && place(dims.lhs_spatial[i], dims.lhs_feature) == dims.out_spatial[i];
+  if (!in_order) return std::nullopt;
+  const Shape& filter = builder[instr.operands[1]].shape;
+  const int64_t inputs = filter.dims[static_cast<size_t>(dims.rhs_input)];
+  const int64_t outputs = filter.dims[static_cast<size_t>(dims.rhs_output)];
+  const bool inputs_first = dims.rhs_input < dims.rhs_output;
+  const InstrId matrix = builder.Reshape(
+      instr.operands[1], inputs_first ? Dims{inputs, outputs} : Dims{outputs, inputs});
+  DotAttrs dot;
+  dot.lhs_contracting = {dims.lhs_feature};
+  dot.rhs_contracting = {inputs_first ? 0 : 1};
+  return builder.Emit(Op::kDot, ArrayShape(instr.shape.dtype, instr.shape.dims),
+                      {ReadPositions(builder, instr), matrix}, std::move(dot));
+}
+
 }  // namespace
 
 Result<bool> CanonicaliseConv(Module& module, const PassContext&) {
@@ -112,6 +157,7 @@ Result<bool> CanonicaliseConv(Module& module, const PassContext&) {
     if (instr.op == Op::kConvolution) {
       std::optional<InstrId> simpler = DropIdleDims(builder, instr);
       if (!simpler) simpler = AsDot(builder, instr);
+      if (!simpler) simpler = AsPointwiseDot(builder, instr);
       if (simpler) {
         changed = true;
         return *simpler;

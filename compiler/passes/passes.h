@@ -70,8 +70,8 @@ Result<bool> SimplifyControl(Module& module, const PassContext& context);
 // Equal instructions on equal operands become one, and so do equal computations.
 Result<bool> MergeDuplicates(Module& module, const PassContext& context);
 
-// Convolutions without spatial dimensions become dots; window dimensions of extent 1 with no effect
-// are dropped.
+// Convolutions without spatial dimensions and those of one tap become dots; window dimensions of
+// extent 1 with no effect are dropped.
 Result<bool> CanonicaliseConv(Module& module, const PassContext& context);
 
 // Dots take transposes of their operands into their dimension numbers and have at most one

@@ -49,6 +49,7 @@ Step SimplifyOnce(Builder& builder, Instr& instr) {
       const Step step = SimplifyMovement(builder, instr);
       return step.fired ? step : SimplifySlicing(builder, instr);
     }
+    case OpClass::Reduce: return SimplifyMovement(builder, instr);
     case OpClass::Update: return SimplifySlicing(builder, instr);
     case OpClass::Tuple: return SimplifyTuple(builder, instr);
     default: return Leave();

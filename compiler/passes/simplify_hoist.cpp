@@ -41,6 +41,17 @@ Step HoistAboveBroadcast(Builder& builder, Instr& instr) {
   return Become(instr, Op::kBroadcast, {builder.Emit(std::move(inner))}, DimsAttrs{dims});
 }
 
+// Has a buffer in any case, and a buffer can be read in any dims.
+bool IsInMemory(Op op) {
+  switch (op) {
+    case Op::kParameter:
+    case Op::kGetTupleElement:
+    case Op::kConvolution:
+    case Op::kReduceWindow: return true;
+    default: return false;
+  }
+}
+
 // f(reshape(a), reshape(b)) is reshape(f(a, b)), and spread operands are spread to a's dims
 // instead: what follows a dot or a reduction stays in its dims, so that it can share its loops.
 // Only towards fewer dims, or two such rules would chase each other.
@@ -61,6 +72,7 @@ Step HoistAboveReshape(Builder& builder, Instr& instr) {
       if (builder[operand.operands[0]].shape.dims != dims) return Leave();
       continue;
     }
+    if (IsInMemory(operand.op)) continue;
     if (operand.op != Op::kBroadcast) return Leave();
     auto swapped = SwapReshapeBroadcast(builder, operand, dims);
     if (!swapped) return Leave();
@@ -71,6 +83,10 @@ Step HoistAboveReshape(Builder& builder, Instr& instr) {
   for (size_t i = 0; i < inner.operands.size(); ++i) {
     const Op op = builder[inner.operands[i]].op;
     if (IsScalarBeside(builder, instr, instr.operands[i])) continue;
+    if (IsInMemory(op)) {
+      inner.operands[i] = builder.Reshape(inner.operands[i], dims);
+      continue;
+    }
     const InstrId source = builder[inner.operands[i]].operands[0];
     if (op == Op::kReshape) {
       inner.operands[i] = source;

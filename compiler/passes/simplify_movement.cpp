@@ -71,6 +71,38 @@ Step ReshapeOfTranspose(Builder& builder, Instr& instr) {
   return Become(instr, Op::kTranspose, {value}, DimsAttrs{std::move(permutation)});
 }
 
+// reduce(reshape(x)) where the reshape only adds extents of 1: reduce x itself, so that it shares
+// the dims of what else is done to x.
+Step ReduceOfReshape(Builder& builder, Instr& instr) {
+  const Instr& reshape = builder[instr.operands[0]];
+  if (instr.operands.size() != 2 || reshape.op != Op::kReshape) return Leave();
+  const InstrId source = reshape.operands[0];
+  const Dims from = builder[source].shape.dims, to = reshape.shape.dims;
+  if (from.size() >= to.size() || WithoutOnes(from) != WithoutOnes(to)) return Leave();
+  const Dims& reduced = instr.As<DimsAttrs>().dims;
+  Dims dims, kept;
+  size_t next = 0;  // dims of x that are not 1 stand in the same order
+  for (size_t d = 0; d < from.size(); ++d) {
+    bool is_reduced = false;
+    if (from[d] != 1) {
+      while (to[next] == 1) ++next;
+      const auto of_reshape = static_cast<int64_t>(next++);
+      is_reduced = std::find(reduced.begin(), reduced.end(), of_reshape) != reduced.end();
+    }
+    if (is_reduced) {
+      dims.push_back(static_cast<int64_t>(d));
+    } else {
+      kept.push_back(from[d]);
+    }
+  }
+  if (dims.empty()) return Leave();  // only extents of 1: the region still runs once
+  Instr inner = instr;
+  inner.operands[0] = source;
+  inner.shape = ArrayShape(instr.shape.dtype, std::move(kept));
+  inner.attrs = DimsAttrs{std::move(dims)};
+  return Become(instr, Op::kReshape, {builder.Emit(std::move(inner))});
+}
+
 Step SimplifyReshape(Builder& builder, Instr& instr) {
   const InstrId operand = instr.operands[0];
   const Instr& inner = builder[operand];
@@ -220,6 +252,7 @@ Step SimplifyMovement(Builder& builder, Instr& instr) {
     case Op::kTranspose: return SimplifyTranspose(builder, instr);
     case Op::kReverse: return SimplifyReverse(builder, instr);
     case Op::kIota: return SimplifyIota(builder, instr);
+    case Op::kReduce: return ReduceOfReshape(builder, instr);
     default: return Leave();
   }
 }

@@ -4,6 +4,7 @@
 
 #include "compiler/fusion/planner.h"
 #include "compiler/ir/users.h"
+#include "compiler/loops/load_analysis.h"
 #include "compiler/loops/lower.h"
 #include "compiler/loops/print.h"
 #include "compiler/program/library_call.h"
@@ -76,7 +77,9 @@ class ProgramBuilder::ComputationBuilder {
         id_(id),
         computation_(owner.module_[id]),
         slots_(computation_, invariant),
+        users_(Users(computation_)),
         readers_(computation_.instrs.size(), 0),
+        view_(computation_.instrs.size(), false),
         resident_(computation_.instrs.size(), false),
         program_(std::make_unique<Program>()) {}
 
@@ -248,7 +251,7 @@ class ProgramBuilder::ComputationBuilder {
   bool DiesHere(InstrId operand, InstrId result) {
     const InstrId definition = slots_.Definition({operand, 0}).instr;
     if (definition != operand || readers_[operand.index] != 1 || IsStructural(At(operand).op) ||
-        resident_[operand.index]) {
+        view_[operand.index] || resident_[operand.index]) {
       return false;
     }
     return slots_.PlaceOf({operand, 0}).storage == Place::Storage::kArena &&
@@ -256,16 +259,19 @@ class ProgramBuilder::ComputationBuilder {
   }
 
   Result<void> Kernel(const KernelPlan& plan) {
+    if (IsView(computation_, plan, users_)) return View(plan.roots[0]);
     loops::LowerRequest request{&owner_.module_, id_,        plan.roots,
                                 plan.members,    plan.klass, loops::Rounding::kAtStores};
     FM_TRY(loops::Lowered lowered, loops::Lower(request));
     const Hash128 id = loops::TaskId(lowered.kernel);
     const auto entry = owner_.config_.schedules.find(id);
-    const loops::Schedule schedule =
-        entry != owner_.config_.schedules.end() ? entry->second.schedule : loops::Schedule{};
+    const loops::Schedule schedule = entry != owner_.config_.schedules.end()
+                                         ? entry->second.schedule
+                                         : loops::DefaultSchedule(lowered.kernel);
     Task& task = owner_.set_.tasks[id];
     task.id = id;
     task.klass = plan.klass;
+    task.default_schedule = loops::DefaultSchedule(lowered.kernel);
     ++task.launches;
     const Op op = At(plan.roots[0]).op;
     const bool contraction = ClassOf(op) == OpClass::Contract && plan.members.empty();
@@ -286,6 +292,14 @@ class ProgramBuilder::ComputationBuilder {
       }
     }
     return Launch(plan, lowered, schedule, false);
+  }
+
+  Result<void> View(InstrId reshape) {
+    const ValueLeaf source{At(reshape).operands[0], 0};
+    Need(source);
+    slots_.DefineAt({reshape, 0}, slots_.PlaceOf(source));
+    view_[reshape.index] = true;
+    return Ok();
   }
 
   Result<void> Launch(const KernelPlan& plan, const loops::Lowered& lowered,
@@ -389,7 +403,9 @@ class ProgramBuilder::ComputationBuilder {
   ComputationId id_;
   const Computation& computation_;
   Slots slots_;
+  std::vector<std::vector<InstrId>> users_;
   std::vector<int> readers_;
+  std::vector<bool> view_;      // by instruction: shares the memory of its operand
   std::vector<bool> resident_;  // by instruction, see FindResidents
   std::unique_ptr<Program> program_;
   std::vector<std::pair<Place, const Program*>> callee_arenas_;

@@ -23,6 +23,7 @@ struct Task {
   loops::KernelClass klass = loops::KernelClass::kLoop;
   int64_t launches = 0;
   bool library = false;  // a library kernel exists for it
+  loops::Schedule default_schedule;
 };
 
 struct ProgramSet {

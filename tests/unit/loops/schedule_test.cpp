@@ -6,6 +6,7 @@
 #include <random>
 
 #include "compiler/loops/knobs.h"
+#include "compiler/loops/load_analysis.h"
 #include "compiler/loops/schedule_cpu.h"
 #include "compiler/loops/verify.h"
 #include "tests/unit/loops/run.h"
@@ -16,6 +17,13 @@ namespace {
 Target TwoThreads() {
   Target target;
   target.threads = 2;
+  return target;
+}
+
+// Caches so small that the test kernels' products do not fit.
+Target SmallCaches() {
+  Target target = TwoThreads();
+  target.l2_bytes = 4096;
   return target;
 }
 
@@ -127,10 +135,32 @@ constexpr const char* kScatter = R"(kernel @scatter class=update
 }
 )";
 
-std::string ListFor(const char* text, const char* line) {
+constexpr const char* kBias = R"(kernel @bias class=contraction
+  operand %a: f32[45,20]
+  operand %b: f32[20,37]
+  operand %c: f32[37]
+  result %d: f32[45,37]
+  result %r: f32[45,37]
+{
+  for i0 in 45 {
+    for i1 in 37 {
+      alloc %acc: f32[] register
+      %acc[] = 0:f32
+      for k0 in 20 reduces { %acc[] = %acc[] + %a[i0, k0] * %b[k0, i1] }
+      let x: f32 = %acc[]
+      let c: f32 = %c[i1]
+      let y: f32 = x + c
+      %d[i0, i1] = x
+      %r[i0, i1] = maximum(y, 0:f32)
+    }
+  }
+}
+)";
+
+std::string ListFor(const char* text, const char* line, const Target& target = TwoThreads()) {
   const auto schedule = ParseSchedule(line);
   EXPECT_TRUE(schedule.ok()) << (schedule.ok() ? "" : schedule.error().message);
-  const auto list = ScheduleToPrimitives(MustParse(text), schedule->schedule, TwoThreads());
+  const auto list = ScheduleToPrimitives(MustParse(text), schedule->schedule, target);
   EXPECT_TRUE(list.ok()) << (list.ok() ? "" : list.error().message);
   return PrintPrimitives(*list);
 }
@@ -151,6 +181,33 @@ TEST(LoopsSchedule, Lists) {
   EXPECT_EQ(ListFor(kDot, "contraction tile_m=4 tile_n=2"),
             "tile i2 16 i2o i2t; tile i1 4 i1o i1t; reorder i1t i2o; distribute i2t; distribute "
             "i1t; unroll i1t; tile i2t 8 i2u i2v; vectorise i2v; unroll i2u");
+}
+
+TEST(LoopsSchedule, LargeProductsUseCopiedPanels) {
+  EXPECT_EQ(ListFor(kBias, "contraction tile_m=4 tile_n=2", SmallCaches()),
+            "reorder i0 i1; tile i1 16 i1o i1t; reorder i1t i0; tile i0 4 i0o i0t; distribute i1t; "
+            "distribute i0t; stage b i1o stack; vectorise t1; tile i1t 8 i1u i1v; vectorise i1v; "
+            "unroll i1u; unroll i0t");
+  // Too few rows to share a panel.
+  EXPECT_EQ(ListFor(kDot, "contraction tile_m=4", SmallCaches()).find("stage"), std::string::npos);
+}
+
+TEST(LoopsSchedule, RegisterTileFollowsTheRegisters) {
+  Target wide = TwoThreads();
+  wide.vector_bytes = 64;
+  wide.vector_registers = 32;
+  EXPECT_NE(ListFor(kBias, "contraction").find("tile i0 6 "), std::string::npos);
+  EXPECT_NE(ListFor(kBias, "contraction", wide).find("tile i0 14 "), std::string::npos);
+}
+
+TEST(LoopsSchedule, OwnCodeSuitsPlainProductsOnly) {
+  EXPECT_FALSE(DefaultSchedule(MustParse(kBias)).use_library);
+  EXPECT_TRUE(DefaultSchedule(MustParse(kDot)).use_library);  // few rows
+  std::string columns_far = kBias;
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{"f32[20,37]", "f32[37,20]"},
+                                 {"%b[k0, i1]", "%b[i1, k0]"}})
+    columns_far.replace(columns_far.find(from), from.size(), to);
+  EXPECT_TRUE(DefaultSchedule(MustParse(columns_far.c_str())).use_library);
 }
 
 TEST(LoopsSchedule, ParallelOnlyWhereItPaysAndIsProved) {
@@ -180,7 +237,8 @@ TEST_P(LoopsScheduleAll, EveryScheduleKeepsTheResults) {
       if (limit == Numerics::kBitwise) schedule.reduce_lanes = 1;
       for (const Knob* knob : KnobsOf(kernel.klass, limit))
         knob->Set(schedule, knob->domain[random() % knob->domain.size()]);
-      const auto scheduled = ApplySchedule(kernel, schedule, TwoThreads());
+      const Target target = i % 2 == 0 ? TwoThreads() : SmallCaches();
+      const auto scheduled = ApplySchedule(kernel, schedule, target);
       ASSERT_TRUE(scheduled.ok()) << scheduled.error().message;
       const auto verdict = Verify(*scheduled);
       ASSERT_TRUE(verdict.ok()) << verdict.error().message << "\n" << Print(*scheduled);
@@ -200,7 +258,7 @@ TEST_P(LoopsScheduleAll, EveryScheduleKeepsTheResults) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, LoopsScheduleAll,
                          testing::Values(kElementwise, kFlat, kRowSum, kRowSumLets, kColumnSum,
-                                         kDot, kNorm, kScatter));
+                                         kDot, kBias, kNorm, kScatter));
 
 }  // namespace
 }  // namespace fusemark::loops

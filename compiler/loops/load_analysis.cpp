@@ -1,0 +1,129 @@
+#include "compiler/loops/load_analysis.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "compiler/loops/rewrite.h"
+#include "compiler/loops/schedule.h"
+
+namespace fusemark::loops {
+namespace {
+
+// Rows and columns below which a panel is not used often enough to pay for copying it.
+constexpr int64_t kFewestRows = 24, kFewestColumns = 16;
+// A panel of eight columns of f32 has to fit the second-level cache.
+constexpr int64_t kDeepestSum = 8192;
+
+void VisitExpr(const Kernel& kernel, ExprId id, IndexAnalysis& analysis, const LoadVisitor& visit) {
+  const Expr& expr = kernel[id];
+  for (const ExprId arg : expr.args) VisitExpr(kernel, arg, analysis, visit);
+  if (expr.kind == ExprKind::kLoad) visit(expr, analysis);
+}
+
+void VisitBlock(const Kernel& kernel, const Block& block, IndexAnalysis& analysis,
+                const LoadVisitor& visit) {
+  const size_t mark = analysis.Mark();
+  for (const Stmt& stmt : block) {
+    if (stmt.kind == StmtKind::kLet) analysis.Bind(stmt.var, stmt.value);
+    if (stmt.value.valid()) VisitExpr(kernel, stmt.value, analysis, visit);
+    const size_t inner = analysis.Mark();
+    if (stmt.kind == StmtKind::kFor) analysis.EnterLoop(stmt.var, stmt.extent);
+    VisitBlock(kernel, stmt.body, analysis, visit);
+    VisitBlock(kernel, stmt.else_body, analysis, visit);
+    analysis.Release(inner);
+  }
+  analysis.Release(mark);
+}
+
+}  // namespace
+
+void VisitLoads(const Kernel& kernel, const LoadVisitor& visit) {
+  IndexAnalysis analysis(kernel);
+  VisitBlock(kernel, kernel.body, analysis, visit);
+}
+
+int UnitStrides(const Kernel& kernel, const std::string& loop, std::optional<BufferId> only) {
+  const auto var = FindVar(kernel, loop);
+  if (!var) return 0;
+  int votes = 0;
+  VisitLoads(kernel, [&](const Expr& load, IndexAnalysis& analysis) {
+    if (only ? load.buffer != *only : kernel[load.buffer].space != Space::kOperand) return;
+    for (size_t i = 0; i < load.args.size(); ++i) {
+      const LinearForm form = analysis.FormOf(load.args[i]);
+      if (!analysis.DependsOn(form, *var)) continue;
+      int64_t coefficient = 0;
+      for (const auto& term : form.terms) {
+        const IndexAtom& atom = analysis.atom(term.atom);
+        if (atom.kind == IndexAtom::Kind::kVar && atom.var == *var) coefficient = term.coefficient;
+      }
+      votes += i + 1 == load.args.size() && std::abs(coefficient) == 1 ? 1 : -1;
+    }
+  });
+  return votes;
+}
+
+bool MovesWith(const Kernel& kernel, BufferId buffer, const std::string& loop) {
+  const auto var = FindVar(kernel, loop);
+  bool moves = false;
+  VisitLoads(kernel, [&](const Expr& load, IndexAnalysis& analysis) {
+    if (load.buffer != buffer || !var) return;
+    for (const ExprId index : load.args) moves |= analysis.DependsOn(analysis.FormOf(index), *var);
+  });
+  return moves;
+}
+
+int64_t BytesOf(const Kernel& kernel, BufferId buffer) {
+  int64_t bytes = ByteSize(kernel[buffer].dtype);
+  for (const int64_t dim : kernel[buffer].dims) bytes *= dim;
+  return bytes;
+}
+
+std::optional<BufferId> RightOperand(const Kernel& kernel, const std::string& m,
+                                     const std::string& n) {
+  std::optional<BufferId> found;
+  for (const BufferId id : kernel.operands) {
+    if (!MovesWith(kernel, id, n) || MovesWith(kernel, id, m)) continue;
+    if (!found || BytesOf(kernel, id) > BytesOf(kernel, *found)) found = id;
+  }
+  return found;
+}
+
+std::vector<NamedLoop> LoopChain(const Kernel& kernel, char prefix) {
+  std::vector<NamedLoop> loops;
+  const Block* block = &kernel.body;
+  while (block != nullptr) {
+    const auto loop = std::find_if(block->begin(), block->end(),
+                                   [](const Stmt& stmt) { return stmt.kind == StmtKind::kFor; });
+    if (loop == block->end()) break;
+    const std::string& name = kernel[loop->var].name;
+    if (name[0] == prefix) loops.push_back({name, loop->extent});
+    block = &loop->body;
+  }
+  return loops;
+}
+
+bool SuitsOwnCode(const Kernel& kernel) {
+  if (kernel.klass != KernelClass::kContraction || kernel.body.size() != 1) return false;
+  const auto outer = LoopChain(kernel, 'i'), summed = LoopChain(kernel, 'k');
+  if (outer.size() < 2 || summed.size() != 1 || summed[0].extent > kDeepestSum) return false;
+  const NamedLoop &m = outer[outer.size() - 2], &n = outer.back();
+  if (m.extent < kFewestRows || n.extent < kFewestColumns) return false;
+  const auto right = RightOperand(kernel, m.name, n.name);
+  if (!right || kernel[*right].dtype != DType::kF32) return false;
+  // The loops around are those of batches: none just repeats the product for more rows.
+  for (size_t i = 0; i + 2 < outer.size(); ++i) {
+    if (!MovesWith(kernel, *right, outer[i].name)) return false;
+  }
+  const bool floats = std::all_of(kernel.operands.begin(), kernel.operands.end(), [&](BufferId id) {
+    return kernel[id].dtype == DType::kF32 || !MovesWith(kernel, id, summed[0].name);
+  });
+  return floats && UnitStrides(kernel, n.name, right) > 0;
+}
+
+Schedule DefaultSchedule(const Kernel& kernel) {
+  Schedule schedule;
+  schedule.use_library = !SuitsOwnCode(kernel);
+  return schedule;
+}
+
+}  // namespace fusemark::loops

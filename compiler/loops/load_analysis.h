@@ -1,0 +1,51 @@
+// How the loads of a kernel move with its loops: what schedules and their defaults are chosen by.
+// Names of loops are those of the lowerings (schedule_cpu.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/loops/index_analysis.h"
+#include "compiler/loops/kernel.h"
+#include "compiler/loops/schedule.h"
+
+namespace fusemark::loops {
+
+// Every load in program order, with what is known of the indices there.
+using LoadVisitor = std::function<void(const Expr& load, IndexAnalysis& analysis)>;
+void VisitLoads(const Kernel& kernel, const LoadVisitor& visit);
+
+// Loads of operands that move with the loop by one element of the last dimension, less those that
+// jump. Positive: memory runs along this loop. With `only`, the loads of that buffer.
+int UnitStrides(const Kernel& kernel, const std::string& loop,
+                std::optional<BufferId> only = std::nullopt);
+
+// Does any load of the buffer move with the loop?
+bool MovesWith(const Kernel& kernel, BufferId buffer, const std::string& loop);
+
+int64_t BytesOf(const Kernel& kernel, BufferId buffer);
+
+// The operand of a product that moves with its columns `n` and not with its rows `m`; the largest,
+// because an epilogue may read a bias.
+std::optional<BufferId> RightOperand(const Kernel& kernel, const std::string& m,
+                                     const std::string& n);
+
+// The loops named by `prefix` from the first top-level loop inwards, along the first loop of each
+// body.
+struct NamedLoop {
+  std::string name;
+  int64_t extent = 0;
+};
+std::vector<NamedLoop> LoopChain(const Kernel& kernel, char prefix);
+
+// A contraction on f32 that our own code computes as fast as a library: one summed loop, rows
+// enough to share a panel of columns, and a right operand whose columns are neighbours in memory.
+bool SuitsOwnCode(const Kernel& kernel);
+
+// The schedule of a kernel that no configuration speaks of.
+Schedule DefaultSchedule(const Kernel& kernel);
+
+}  // namespace fusemark::loops

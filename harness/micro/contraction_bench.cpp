@@ -1,0 +1,177 @@
+// Contractions of our own code against oneDNN's, shape by shape, in one process and interleaved:
+// every iteration times the one and then the other, and the least time of each counts (noise of the
+// machine only adds). Results are compared in the same run.
+//
+//   fusemark_contraction_bench --benchmark_filter=bert
+//
+// own, onednn: GFLOP/s; of_peak: own over the measured FMA peak of as many threads; ratio: own over
+// oneDNN.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "autotuner/machine_limits.h"
+#include "compiler/codegen/target.h"
+#include "compiler/on.h"
+#include "compiler/text/text.h"
+#include "workloads/inputs.h"
+
+namespace fusemark {
+namespace {
+
+struct Product {
+  const char* name;
+  int64_t m, n, k;
+  int64_t batch = 1;
+};
+
+constexpr Product kProducts[] = {
+    {"bert_qkv", 128, 768, 768},
+    {"bert_up", 128, 3072, 768},
+    {"bert_down", 128, 768, 3072},
+    {"bert_b8_qkv", 1024, 768, 768},
+    {"bert_b8_up", 1024, 3072, 768},
+    {"bert_b8_down", 1024, 768, 3072},
+    {"bert_scores", 128, 128, 64, 12},
+    {"bert_values", 128, 64, 128, 12},
+    {"resnet_conv2_reduce", 3136, 64, 256},
+    {"resnet_conv2_expand", 3136, 256, 64},
+    {"resnet_conv4_reduce", 196, 256, 1024},
+    {"resnet_conv5_expand", 49, 2048, 512},
+    {"dlrm_top", 2048, 512, 415},
+    {"dlrm_b128", 128, 512, 415},
+    {"decode_qkv", 1, 2304, 768},
+    {"decode_up", 1, 3072, 768},
+    {"decode_logits", 1, 50257, 768},
+    {"cube_16", 16, 16, 16},
+    {"cube_64", 64, 64, 64},
+    {"cube_128", 128, 128, 128},
+    {"cube_256", 256, 256, 256},
+    {"cube_512", 512, 512, 512},
+    {"cube_1024", 1024, 1024, 1024},
+};
+
+std::string Text(const Product& p) {
+  const std::string m = std::to_string(p.m), n = std::to_string(p.n), k = std::to_string(p.k);
+  const std::string batch = p.batch > 1 ? std::to_string(p.batch) + "," : "";
+  const std::string batch_dims = p.batch > 1 ? ", lhs_batch_dims={0}, rhs_batch_dims={0}" : "";
+  const std::string lhs_dim = p.batch > 1 ? "2" : "1", rhs_dim = p.batch > 1 ? "1" : "0";
+  return "HloModule product\nENTRY main {\n  a = f32[" + batch + m + "," + k +
+         "] parameter(0)\n  b = f32[" + batch + k + "," + n + "] parameter(1)\n  ROOT d = f32[" +
+         batch + m + "," + n + "] dot(a, b), lhs_contracting_dims={" + lhs_dim +
+         "}, rhs_contracting_dims={" + rhs_dim + "}" + batch_dims + "\n}\n";
+}
+
+struct Runnable {
+  std::unique_ptr<Executable> executable;
+  Tensor output;
+};
+
+Result<Runnable> Prepare(const Module& module, int threads, bool library) {
+  CompileOptions options;
+  options.engine = Engine::kOn;
+  options.threads = threads;
+  options.target = HostTarget();
+  options.target.threads = threads;
+  FM_TRY(OnProblem problem, PrepareOn(module, options));
+  for (const Task& task : problem.tasks) {
+    if (task.klass != loops::KernelClass::kContraction) continue;
+    problem.config.schedules.at(task.id).schedule.use_library = library;
+  }
+  options.config_text = PrintConfig(problem.config);
+  Runnable runnable;
+  FM_TRY(runnable.executable, Compile(module, options));
+  runnable.output = MakeTensor(OutputLeaves(module)[0]);
+  return runnable;
+}
+
+double SecondsOf(Runnable& runnable, const std::vector<const void*>& params) {
+  void* output = runnable.output.data.get();
+  const auto begin = std::chrono::steady_clock::now();
+  const bool ok = runnable.executable->Run(params, {&output, 1}).ok();
+  const auto end = std::chrono::steady_clock::now();
+  return ok ? std::chrono::duration<double>(end - begin).count() : 0;
+}
+
+// Largest difference over the RMS of the library's result.
+double Disagreement(const Tensor& own, const Tensor& library) {
+  double worst = 0, square = 0;
+  const int64_t count = ElementCount(own.shape);
+  for (int64_t i = 0; i < count; ++i) {
+    const double x = own.as<float>()[i], y = library.as<float>()[i];
+    worst = std::max(worst, std::isnan(x) ? 1e30 : std::abs(x - y));
+    square += y * y;
+  }
+  return worst / std::sqrt(square / static_cast<double>(count));
+}
+
+// Measured once per thread count.
+double PeakGflops(int threads) {
+  static std::map<int, double> peaks;
+  const auto [place, fresh] = peaks.try_emplace(threads, 0);
+  if (fresh) {
+    loops::Target target = HostTarget();
+    target.threads = threads;
+    const auto limits = MeasureMachineLimits(target);
+    if (limits.ok()) place->second = limits->flops_per_s * 1e-9;
+  }
+  return place->second;
+}
+
+void BM_Product(benchmark::State& state, const Product& product) {
+  const auto threads = static_cast<int>(state.range(0));
+  const auto module = ParseModule(Text(product), "bench");
+  if (!module.ok()) return state.SkipWithError(module.error().message.c_str());
+  auto own = Prepare(*module, threads, false), library = Prepare(*module, threads, true);
+  const auto inputs = SynthesiseInputs(*module, "product", {});
+  if (!own.ok() || !library.ok() || !inputs.ok()) return state.SkipWithError("it does not compile");
+  std::vector<const void*> params;
+  for (const Tensor& input : *inputs) params.push_back(input.data.get());
+  double own_least = 1e30, library_least = 1e30;
+  for (auto _ : state) {
+    const double seconds = SecondsOf(*own, params);
+    own_least = std::min(own_least, seconds);
+    library_least = std::min(library_least, SecondsOf(*library, params));
+    state.SetIterationTime(seconds);
+  }
+  const double error = Disagreement(own->output, library->output);
+  if (!(error < 1e-4)) {
+    return state.SkipWithError(
+        ("results differ by " + std::to_string(error) + " of the RMS").c_str());
+  }
+  const double flops = 2.0 * static_cast<double>(product.batch) * static_cast<double>(product.m) *
+                       static_cast<double>(product.n) * static_cast<double>(product.k);
+  state.counters["own"] = flops / own_least * 1e-9;
+  state.counters["onednn"] = flops / library_least * 1e-9;
+  state.counters["of_peak"] = flops / own_least * 1e-9 / PeakGflops(threads);
+  state.counters["ratio"] = library_least / own_least;
+}
+
+void Register() {
+  for (const Product& product : kProducts) {
+    benchmark::RegisterBenchmark(product.name, BM_Product, product)
+        ->Arg(1)
+        ->Arg(2)
+        ->ArgName("threads")
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond);
+  }
+}
+
+}  // namespace
+}  // namespace fusemark
+
+int main(int argc, char** argv) {
+  fusemark::Register();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
