@@ -72,11 +72,15 @@ std::vector<bool> InvariantLeaves(const Computation& body) {
 
 class ProgramBuilder::ComputationBuilder {
  public:
-  ComputationBuilder(ProgramBuilder& owner, ComputationId id, std::vector<bool> invariant)
+  // `is_body`: of a loop; then `invariant` says which leaves of its state never change.
+  ComputationBuilder(ProgramBuilder& owner, ComputationId id, bool is_body,
+                     std::vector<bool> invariant)
       : owner_(owner),
         id_(id),
         computation_(owner.module_[id]),
         slots_(computation_, invariant),
+        is_body_(is_body),
+        updated_(slots_.output_leaves().size(), false),
         users_(Users(computation_)),
         readers_(computation_.instrs.size(), 0),
         view_(computation_.instrs.size(), false),
@@ -118,6 +122,8 @@ class ProgramBuilder::ComputationBuilder {
   }
 
   Program* program() { return program_.get(); }
+  // Leaves of a loop's state that its body changes where they are: no second copy is needed.
+  bool IsUpdated(size_t leaf) const { return updated_[leaf]; }
 
  private:
   const ComputationPlan& Plan() const { return owner_.config_.plan.computations[id_.index]; }
@@ -258,6 +264,46 @@ class ProgramBuilder::ComputationBuilder {
            !slots_.IsOutput({result, 0});
   }
 
+  int64_t Reads(InstrId reader, ValueLeaf value) const {
+    int64_t count = 0;
+    for (const InstrId operand : At(reader).operands) {
+      for (int64_t leaf = 0; leaf < LeafCount(At(operand).shape); ++leaf)
+        count += slots_.Definition({operand, leaf}) == value ? 1 : 0;
+    }
+    return count;
+  }
+
+  // The leaf of the loop's state that is the operand of this update, if its result is the same leaf
+  // of the next state and nothing that runs later reads the old one. -1: there is none.
+  int64_t UpdatedLeaf(const KernelPlan& plan, InstrId operand) const {
+    const InstrId root = plan.roots[0];
+    const ValueLeaf old = slots_.Definition({operand, 0});
+    if (!is_body_ || At(old.instr).op != Op::kParameter || IsStructural(At(root).op)) return -1;
+    for (size_t leaf = 0; leaf < updated_.size(); ++leaf) {
+      const ValueLeaf next = slots_.Definition({computation_.root, static_cast<int64_t>(leaf)});
+      const bool same = static_cast<int64_t>(leaf) == old.leaf;
+      if ((next == ValueLeaf{root, 0}) != same || next == old) return -1;
+    }
+    bool later = false;
+    for (const KernelPlan& kernel : Plan().kernels) {
+      const bool here = &kernel == &plan;
+      std::vector<InstrId> inside = kernel.members;
+      inside.insert(inside.end(), kernel.roots.begin(), kernel.roots.end());
+      for (const InstrId instr : inside) {
+        const bool before = !here && !later && !view_[instr.index];
+        const int64_t allowed = here && instr == root ? 1 : 0;  // the operand it updates
+        if (!before && Reads(instr, old) > allowed) return -1;
+      }
+      later = later || here;
+    }
+    for (uint32_t i = 0; i < computation_.instrs.size(); ++i) {
+      const Op op = computation_.instrs[i].op;
+      const bool looked_through = op == Op::kTuple || op == Op::kGetTupleElement;
+      if (IsStructural(op) && !looked_through && Reads({i}, old) > 0) return -1;
+    }
+    return old.leaf;
+  }
+
   Result<void> Kernel(const KernelPlan& plan) {
     if (IsView(computation_, plan, users_)) return View(plan.roots[0]);
     loops::LowerRequest request{&owner_.module_, id_,        plan.roots,
@@ -284,11 +330,15 @@ class ProgramBuilder::ComputationBuilder {
     }
     if (plan.klass == loops::KernelClass::kUpdate && plan.roots.size() == 1) {
       const int32_t in_place = lowered.kernel[lowered.kernel.results[0]].in_place_of;
-      if (in_place >= 0 &&
-          DiesHere(lowered.operands[static_cast<size_t>(in_place)], plan.roots[0])) {
+      const int64_t updated =
+          in_place < 0 ? -1 : UpdatedLeaf(plan, lowered.operands[static_cast<size_t>(in_place)]);
+      if (updated >= 0) updated_[static_cast<size_t>(updated)] = true;
+      if (updated >= 0 ||
+          (in_place >= 0 &&
+           DiesHere(lowered.operands[static_cast<size_t>(in_place)], plan.roots[0]))) {
         request.in_place = true;
         FM_TRY(loops::Lowered again, loops::Lower(request));
-        return Launch(plan, again, schedule, true);
+        return Launch(plan, again, schedule, updated < 0);
       }
     }
     return Launch(plan, lowered, schedule, false);
@@ -358,7 +408,8 @@ class ProgramBuilder::ComputationBuilder {
         step.other.push_back(step.initial[i]);
       } else {
         step.state.push_back(slots_.Define(value, step.bytes[i]));
-        step.other.push_back(slots_.Temporary(step.bytes[i]));
+        const bool updated = owner_.builders_[instr.called[1].index]->IsUpdated(i);
+        step.other.push_back(updated ? step.state[i] : slots_.Temporary(step.bytes[i]));
       }
     }
     step.flag = slots_.Temporary(1);
@@ -403,6 +454,8 @@ class ProgramBuilder::ComputationBuilder {
   ComputationId id_;
   const Computation& computation_;
   Slots slots_;
+  bool is_body_;
+  std::vector<bool> updated_;  // by leaf of the result, see UpdatedLeaf
   std::vector<std::vector<InstrId>> users_;
   std::vector<int> readers_;
   std::vector<bool> view_;      // by instruction: shares the memory of its operand
@@ -439,7 +492,8 @@ Result<void> ProgramBuilder::Build() {
       return Unsupported("computation `" + module_[id].name +
                          "` is a loop body and is called in another role too");
     }
-    builders_[id.index] = std::make_unique<ComputationBuilder>(*this, id, std::move(invariant));
+    builders_[id.index] =
+        std::make_unique<ComputationBuilder>(*this, id, is_body[id.index], std::move(invariant));
     FM_RETURN_IF_ERROR(builders_[id.index]->Build());
   }
   return Ok();

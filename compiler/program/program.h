@@ -45,7 +45,8 @@ struct CopyStep {
 struct Program;
 
 // State leaf i lives at state[i] (set A); a leaf the body changes also has other[i] (set B) for the
-// next iteration. Invariant leaves stay where they came from. After the loop the values are at
+// next iteration, which is the same place where the body updates it. Invariant leaves stay where
+// they came from. After the loop the values are at
 // result[i]: copied there only if the last iteration left them in the other set.
 struct WhileStep {
   const Program* condition = nullptr;
