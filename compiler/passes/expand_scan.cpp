@@ -13,6 +13,23 @@ InstrIds StartsAt(Emitter& emit, int64_t rank, int64_t dim, InstrId index) {
   return starts;
 }
 
+// Position `at` of dimension `dim`, without that dimension.
+InstrId ElementAt(Emitter& emit, InstrId value, int64_t dim, InstrId at) {
+  Dims sizes = emit.dims(value), dims = sizes;
+  sizes[static_cast<size_t>(dim)] = 1;
+  dims.erase(dims.begin() + dim);
+  const InstrIds starts = StartsAt(emit, static_cast<int64_t>(sizes.size()), dim, at);
+  return emit.builder().Reshape(emit.DynamicSlice(value, starts, sizes), dims);
+}
+
+// `whole` with `element` at position `at` of dimension `dim`.
+InstrId WithElement(Emitter& emit, InstrId whole, InstrId element, int64_t dim, InstrId at) {
+  Dims dims = emit.dims(whole);
+  dims[static_cast<size_t>(dim)] = 1;
+  const InstrIds starts = StartsAt(emit, static_cast<int64_t>(dims.size()), dim, at);
+  return emit.DynamicUpdate(whole, emit.builder().Reshape(element, dims), starts);
+}
+
 // f of a region that is exactly (x, c) -> (f(x, c), f(x, c)) with an associative f: running sums
 // and their like, which are windows that reach back to the start.
 std::optional<Op> RunningOp(const Computation& region, const ScanForm& form) {
@@ -120,14 +137,8 @@ InstrId ExpandScan(const ExpandContext& context, const Instr& instr, const Compu
     call.op = Op::kCall;
     call.called = instr.called;
     call.loc = instr.loc;
-    for (size_t i = 0; i < form.inputs; ++i) {
-      Dims sizes = emit.dims(values[i]), dims = sizes;
-      sizes[static_cast<size_t>(form.dim)] = 1;
-      dims.erase(dims.begin() + form.dim);
-      const auto rank = static_cast<int64_t>(sizes.size());
-      const InstrIds starts = StartsAt(emit, rank, form.dim, at);
-      call.operands.push_back(b.Reshape(emit.DynamicSlice(values[i], starts, sizes), dims));
-    }
+    for (size_t i = 0; i < form.inputs; ++i)
+      call.operands.push_back(ElementAt(emit, values[i], form.dim, at));
     call.operands.insert(call.operands.end(),
                          values.begin() + static_cast<std::ptrdiff_t>(first_carry), values.end());
     std::vector<Shape> shapes;
@@ -140,15 +151,9 @@ InstrId ExpandScan(const ExpandContext& context, const Instr& instr, const Compu
 
     InstrIds next = values;
     for (size_t i = 0; i < results.size(); ++i) {
-      InstrId value =
-          instr.shape.is_tuple ? b.TupleElement(called, static_cast<int64_t>(i)) : called;
-      if (i < form.outputs) {
-        Dims dims = results[i].dims;
-        dims[static_cast<size_t>(form.dim)] = 1;
-        const auto rank = static_cast<int64_t>(dims.size());
-        const InstrIds starts = StartsAt(emit, rank, form.dim, at);
-        value = emit.DynamicUpdate(values[form.inputs + i], b.Reshape(value, dims), starts);
-      }
+      const auto position = static_cast<int64_t>(i);
+      InstrId value = instr.shape.is_tuple ? b.TupleElement(called, position) : called;
+      if (i < form.outputs) value = WithElement(emit, values[form.inputs + i], value, form.dim, at);
       next[form.inputs + i] = value;
     }
     return next;

@@ -40,9 +40,9 @@ Result<bool> ExpandComposites(Module& module, const PassContext& context);
 
 // Rewrites cholesky, triangular-solve, fft, scan and the random instructions into primitive
 // operations and loops; kept where the types are not supported. Not bit-exact: linear algebra and
-// Fourier transforms, which compute in the type itself (f32 for the narrow ones), and normal
-// random numbers. The bits of rng-bit-generator are exact; what else the random instructions give
-// is fixed in ir/random.h.
+// Fourier transforms, which compute in the type itself (f32 for the narrow ones), running sums and
+// products of floats, which round once per element, and normal random numbers. The bits of
+// rng-bit-generator are exact; what else the random instructions give is fixed in ir/random.h.
 // Before inline-calls, whose copies of an rng would have new names and so other numbers.
 Result<bool> ExpandNumerics(Module& module, const PassContext& context);
 

@@ -108,7 +108,8 @@ bool IsExact(const Module& module) {
         case OpClass::Linear: return false;
         default: break;
       }
-      if (instr.op == Op::kPower || IsComplex(instr.shape.dtype)) return false;
+      if (instr.op == Op::kPower || instr.op == Op::kScan) return false;
+      if (IsComplex(instr.shape.dtype)) return false;
     }
   }
   return true;
