@@ -216,7 +216,8 @@ std::vector<uint32_t> ComputePlanner::GrowEpilogue(uint32_t contraction) const {
 
 void ComputePlanner::FindEpilogues() {
   for (uint32_t i = 0; i < computation_.instrs.size(); ++i) {
-    if (!live_[i] || At(i).op != Op::kDot || dissolved_.contains(i) || Choice(i, false)) continue;
+    const bool contraction = ClassOf(At(i).op) == OpClass::Contract;
+    if (!live_[i] || !contraction || dissolved_.contains(i) || Choice(i, false)) continue;
     if (const auto group = GrowEpilogue(i); group.size() > 1) {
       for (const uint32_t member : group) group_[member] = i;
     }

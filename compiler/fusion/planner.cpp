@@ -93,7 +93,8 @@ PlanChoices FlippableChoices(const Module& module, const PlannedModule& planned)
         case Placement::kShared:
         case Placement::kRecompute: flips[{id.index, i}] = false; break;
         case Placement::kInGroup:
-          if (instr.op == Op::kReduce || instr.op == Op::kDot) flips[{id.index, i}] = true;
+          if (instr.op == Op::kReduce || ClassOf(instr.op) == OpClass::Contract)
+            flips[{id.index, i}] = true;
           break;
         default: break;
       }

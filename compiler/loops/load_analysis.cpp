@@ -11,6 +11,8 @@ namespace {
 
 // Rows and columns below which a panel is not used often enough to pay for copying it.
 constexpr int64_t kFewestRows = 24, kFewestColumns = 16;
+// Rows that follow each other in memory, below which a register tile is half empty.
+constexpr int64_t kFewestRowsOfTile = 6;
 // A panel of eight columns of f32 has to fit the second-level cache.
 constexpr int64_t kDeepestSum = 8192;
 
@@ -33,6 +35,13 @@ void VisitBlock(const Kernel& kernel, const Block& block, IndexAnalysis& analysi
     analysis.Release(inner);
   }
   analysis.Release(mark);
+}
+
+// Guards of padding, which would stand inside the sums.
+bool Branches(const Block& block) {
+  return std::any_of(block.begin(), block.end(), [](const Stmt& stmt) {
+    return stmt.kind == StmtKind::kIf || Branches(stmt.body);
+  });
 }
 
 }  // namespace
@@ -104,20 +113,27 @@ std::vector<NamedLoop> LoopChain(const Kernel& kernel, char prefix) {
 
 bool SuitsOwnCode(const Kernel& kernel) {
   if (kernel.klass != KernelClass::kContraction || kernel.body.size() != 1) return false;
+  if (Branches(kernel.body)) return false;
   const auto outer = LoopChain(kernel, 'i'), summed = LoopChain(kernel, 'k');
-  if (outer.size() < 2 || summed.size() != 1 || summed[0].extent > kDeepestSum) return false;
+  if (outer.size() < 2 || summed.empty()) return false;
   const NamedLoop &m = outer[outer.size() - 2], &n = outer.back();
-  if (m.extent < kFewestRows || n.extent < kFewestColumns) return false;
   const auto right = RightOperand(kernel, m.name, n.name);
   if (!right || kernel[*right].dtype != DType::kF32) return false;
-  // The loops around are those of batches: none just repeats the product for more rows.
-  for (size_t i = 0; i + 2 < outer.size(); ++i) {
+  // Batches stand outside of the loops that read the same of the right operand again.
+  int64_t rows = 1, depth = 1;
+  size_t first = outer.size() - 1;
+  while (first > 0 && !MovesWith(kernel, *right, outer[first - 1].name))
+    rows *= outer[--first].extent;
+  for (size_t i = 0; i < first; ++i) {
     if (!MovesWith(kernel, *right, outer[i].name)) return false;
   }
+  for (const NamedLoop& loop : summed) depth *= loop.extent;
+  const bool large = rows >= kFewestRows && m.extent >= kFewestRowsOfTile &&
+                     n.extent >= kFewestColumns && depth <= kDeepestSum;
   const bool floats = std::all_of(kernel.operands.begin(), kernel.operands.end(), [&](BufferId id) {
-    return kernel[id].dtype == DType::kF32 || !MovesWith(kernel, id, summed[0].name);
+    return kernel[id].dtype == DType::kF32 || !MovesWith(kernel, id, summed.back().name);
   });
-  return floats && UnitStrides(kernel, n.name, right) > 0;
+  return large && floats && UnitStrides(kernel, n.name, right) > 0;
 }
 
 Schedule DefaultSchedule(const Kernel& kernel) {

@@ -41,8 +41,8 @@ struct NamedLoop {
 };
 std::vector<NamedLoop> LoopChain(const Kernel& kernel, char prefix);
 
-// A contraction on f32 that our own code computes as fast as a library: one summed loop, rows
-// enough to share a panel of columns, and a right operand whose columns are neighbours in memory.
+// A contraction on f32 that our own code computes as fast as a library: rows enough to share a
+// panel of columns, a right operand whose columns are neighbours in memory, no guards of padding.
 bool SuitsOwnCode(const Kernel& kernel);
 
 // The schedule of a kernel that no configuration speaks of.

@@ -53,6 +53,7 @@ constexpr Form kForms[] = {
     {"privatise", PrimitiveKind::kPrivatise, 1, true, 2, {}, Privatise},
     {"flatten", PrimitiveKind::kFlatten, 0, false, 0, {}, Flatten},
     {"stage", PrimitiveKind::kStage, 2, false, 0, {"stack", "shared"}, Stage},
+    {"pack", PrimitiveKind::kPack, 2, true, 0, {}, Stage},
 };
 
 const Form& FormOf(PrimitiveKind kind) {
@@ -197,9 +198,9 @@ std::string PrintPrimitives(const std::vector<Primitive>& primitives) {
   for (const Primitive& primitive : primitives) {
     const Form& form = FormOf(primitive.kind);
     std::string line(form.name);
-    for (size_t i = 0; i < primitive.names.size(); ++i) {
+    for (size_t i = 0; i <= primitive.names.size(); ++i) {
       if (form.factor && i == form.before) line += fmt::format(" {}", primitive.factor);
-      line += " " + primitive.names[i];
+      if (i < primitive.names.size()) line += " " + primitive.names[i];
     }
     if (!primitive.word.empty()) line += " " + primitive.word;
     lines.push_back(std::move(line));

@@ -30,14 +30,16 @@ enum class PrimitiveKind : uint8_t {
                 // accumulators l, combined at the end by loops lc (reassociates)
   kStage,       // stage a k stack|shared: the part of operand a that the body of k reads is copied
                 // to a local buffer first
+  kPack,  // pack a k 16: as stage to the stack, the last dimension cut into runs of 16 that stand
+          // behind each other: [.., n] becomes [n / 16, .., 16]
   kFlatten,  // flatten: operands, results and scratch become one-dimensional (they are dense), so
              // that loops over neighbouring dimensions can be fused without divisions
 };
 
 struct Primitive {
   PrimitiveKind kind = PrimitiveKind::kUnroll;
-  std::vector<std::string> names;  // loops; stage: buffer, loop
-  int64_t factor = 0;              // tile, privatise
+  std::vector<std::string> names;  // loops; stage, pack: buffer, loop
+  int64_t factor = 0;              // tile, privatise, pack
   std::string word;                // bind: block, thread; stage: stack, shared
   bool operator==(const Primitive&) const = default;
 };

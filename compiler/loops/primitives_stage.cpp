@@ -1,4 +1,5 @@
-// stage: the part of an operand that one iteration of a loop reads, copied to a local buffer first.
+// stage, pack: the part of an operand that one iteration of a loop reads, copied to a local buffer
+// first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,8 +22,9 @@ struct Tile {
 
 class Stager {
  public:
-  Stager(Kernel& kernel, BufferId buffer, VarId loop, Space space)
-      : kernel_(kernel), buffer_(buffer), loop_(loop), space_(space) {}
+  // `run` > 0: the last dimension is cut into runs of so many elements (pack).
+  Stager(Kernel& kernel, BufferId buffer, VarId loop, Space space, int64_t run)
+      : kernel_(kernel), buffer_(buffer), loop_(loop), space_(space), run_(run) {}
 
   Result<void> Run() {
     IndexAnalysis analysis(kernel_);
@@ -132,6 +134,12 @@ class Stager {
       if (!range.bounded()) return Fail("an index inside is not bounded");
       dims.push_back(range.hi - range.lo + 1);
     }
+    if (run_ > 0 && (dims.empty() || dims.back() % run_ != 0))
+      return Fail(fmt::format("its last dimension is no multiple of {}", run_));
+    if (run_ > 0) {
+      dims.insert(dims.begin(), dims.back() / run_);
+      dims.back() = run_;
+    }
     Builder b(kernel_);
     const Buffer operand = kernel_[buffer_];
     const BufferId local = b.AddLocal(operand.name + "_tile", operand.dtype, dims, space_);
@@ -147,16 +155,32 @@ class Stager {
 
   Stmt CopyLoops(Builder& b, const Tile& tile, BufferId local, IndexAnalysis& analysis) {
     const Buffer operand = kernel_[buffer_];
-    std::vector<VarId> vars;
+    const size_t rank = operand.dims.size();
+    std::vector<std::pair<VarId, int64_t>> loops;
     std::vector<ExprId> from, to;
     ExprId inside;
     const size_t mark = analysis.Mark();
-    for (size_t d = 0; d < operand.dims.size(); ++d) {
-      vars.push_back(b.AddVar("t" + std::to_string(d)));
-      to.push_back(b.Use(vars[d]));
+    const auto loop = [&](int64_t extent) {
+      const VarId var = b.AddVar("t" + std::to_string(loops.size()));
+      loops.emplace_back(var, extent);
+      analysis.EnterLoop(var, extent);
+      return var;
+    };
+    for (size_t d = 0; d < rank; ++d) {
+      const int64_t extent = tile.inner[d].hi - tile.inner[d].lo + 1;
+      ExprId position;
+      if (run_ > 0 && d + 1 == rank) {
+        const VarId run = loop(extent / run_), element = loop(run_);
+        position = b.Add(b.Mul(b.Use(run), run_), b.Use(element));
+        to.insert(to.begin(), b.Use(run));
+        to.push_back(b.Use(element));
+      } else {
+        const VarId var = loop(extent);
+        position = b.Use(var);
+        to.push_back(b.Use(var));
+      }
       const ExprId start = b.Add(Emit(b, tile.bases[d], analysis), b.Index(tile.inner[d].lo));
-      from.push_back(b.Add(start, b.Use(vars[d])));
-      analysis.EnterLoop(vars[d], tile.inner[d].hi - tile.inner[d].lo + 1);
+      from.push_back(b.Add(start, position));
       // The tile may stand out of the operand where the reads inside are guarded.
       const Range range = analysis.RangeOf(from[d]);
       const auto guard = [&](ExprId condition) {
@@ -169,8 +193,8 @@ class Stager {
     analysis.Release(mark);
     Stmt copy = b.Store(local, to, b.Load(buffer_, from));
     if (inside.valid()) copy = b.If(inside, {std::move(copy)});
-    for (size_t d = vars.size(); d-- > 0;)
-      copy = b.For(vars[d], tile.inner[d].hi - tile.inner[d].lo + 1, {std::move(copy)});
+    for (size_t d = loops.size(); d-- > 0;)
+      copy = b.For(loops[d].first, loops[d].second, {std::move(copy)});
     return copy;
   }
 
@@ -194,6 +218,11 @@ class Stager {
         const ExprId start = b.Add(Emit(b, tile.bases[d], analysis), b.Index(tile.inner[d].lo));
         expr.args[d] = b.Sub(expr.args[d], start);
       }
+      if (run_ > 0) {
+        const ExprId last = expr.args.back();
+        expr.args.back() = b.Mod(last, run_);
+        expr.args.insert(expr.args.begin(), b.Div(last, run_));
+      }
     }
     if (expr == kernel_[id]) return id;
     kernel_.exprs.push_back(std::move(expr));
@@ -204,6 +233,7 @@ class Stager {
   BufferId buffer_;
   VarId loop_;
   Space space_;
+  int64_t run_;
   std::vector<VarId> fixed_;  // loops around, the staged one included
 };
 
@@ -213,7 +243,8 @@ Result<void> Stage(Kernel& kernel, const Primitive& p) {
   FM_TRY(const VarId loop, LoopNamed(kernel, p.names[1]));
   for (const BufferId id : kernel.operands) {
     if (kernel[id].name != p.names[0]) continue;
-    return Stager(kernel, id, loop, p.word == "shared" ? Space::kShared : Space::kStack).Run();
+    const Space space = p.word == "shared" ? Space::kShared : Space::kStack;
+    return Stager(kernel, id, loop, space, p.factor).Run();
   }
   return Invalid(fmt::format("there is no operand named {}", p.names[0]));
 }

@@ -208,12 +208,12 @@ class Scheduler {
   void Reduction() {
     std::vector<std::string> outer = Chain('i'), reduced = Chain('k');
     if (reduced.empty()) return Elementwise();
+    if (outer.size() > 1 && kernel_.klass == KernelClass::kContraction && Panels(outer)) return;
     const std::string k = FuseReduced(reduced);
     const bool along_k =
         outer.empty() || UnitStrides(kernel_, k) > std::max(UnitStrides(kernel_, outer.back()), 0);
     if (along_k && PrivateLanes(k)) return;
     if (kernel_.klass == KernelClass::kReduce) PartialSums(reduced, k);
-    if (outer.size() > 1 && kernel_.klass == KernelClass::kContraction && Panels(outer, k)) return;
     if (!outer.empty()) Columns(outer);
   }
 
@@ -222,35 +222,74 @@ class Scheduler {
   int64_t TileVectors(int64_t extent, int64_t lanes) const {
     return std::clamp<int64_t>(extent / lanes, 1, schedule_.tile_n);
   }
-  int64_t TileRows(int64_t vectors) const {
-    if (schedule_.tile_m > 0) return schedule_.tile_m;
-    return std::max<int64_t>((target_.vector_registers - vectors - 1) / vectors, 1);
+  // Fewer rows than would fit where that leaves a fuller last tile: one of a single row keeps the
+  // units waiting for its few accumulators.
+  int64_t TileRows(int64_t vectors, int64_t extent) const {
+    if (schedule_.tile_m > 0) return std::min(schedule_.tile_m, extent);
+    const int64_t most = std::max<int64_t>((target_.vector_registers - vectors - 1) / vectors, 1);
+    if (most >= extent) return extent;
+    constexpr int64_t kFullRows = 4;
+    int64_t best = most, least = INT64_MAX;
+    for (int64_t rows = most; rows >= std::max<int64_t>(most * 2 / 3, 1); --rows) {
+      const int64_t tail = extent % rows;
+      const int64_t cost = extent - tail + (tail > 0 ? std::max(tail, kFullRows) : 0);
+      // A smaller tile loads more per operation: it has to win by some.
+      if (cost + cost / 20 >= least) continue;
+      best = rows;
+      least = cost;
+    }
+    return best;
+  }
+
+  // Register tiles side by side in one panel: longer runs of each row are copied at once, as far as
+  // the cache and the balance between threads allow.
+  int64_t TilesOfPanel(int64_t column_bytes, int64_t columns, int64_t tile) const {
+    constexpr int64_t kMostTiles = 4, kPanelsPerThread = 4;
+    const int64_t in_cache = target_.l2_bytes / 2 / (column_bytes * tile);
+    const int64_t balanced = columns / (tile * kPanelsPerThread * target_.threads);
+    return std::clamp<int64_t>(std::min(in_cache, balanced), 1, kMostTiles);
   }
 
   // A large product, one panel of columns after the other: the panel of the right operand is copied
   // to the stack, where its rows are neighbours, and all row tiles use it from there.
-  bool Panels(const std::vector<std::string>& outer, const std::string& k) {
+  bool Panels(const std::vector<std::string>& outer) {
     const std::string n = outer.back(), m = outer[outer.size() - 2];
-    const int64_t columns = LargestExtent(n), rows = LargestExtent(m), lanes = Lanes();
-    if (lanes < 2 || columns < lanes) return false;
+    const int64_t columns = LargestExtent(n), lanes = Lanes();
     const auto operand = RightOperand(kernel_, m, n);
-    if (!operand || UnitStrides(kernel_, n, operand) <= 0) return false;
+    if (lanes < 2 || columns < lanes || !operand) return false;
+    if (UnitStrides(kernel_, n, operand) <= 0) return false;
+    // Inside of a panel: the loops that read the same of the right operand again.
+    size_t first = outer.size() - 1;
+    int64_t rows = 1, column = ByteSize(kernel_[*operand].dtype);
+    while (first > 0 && !MovesWith(kernel_, *operand, outer[first - 1]))
+      rows *= LargestExtent(outer[--first]);
+    for (const NamedLoop& loop : LoopChain(kernel_, 'k')) column *= loop.extent;
     const int64_t cache = target_.l2_bytes / 2;
-    const int64_t column = LargestExtent(k) * ByteSize(kernel_[*operand].dtype);
     if (column * columns < cache) return false;  // the whole of it stays in the cache
     int64_t vectors = TileVectors(columns, lanes);
     while (vectors > 1 && column * lanes * vectors > cache) --vectors;
-    const int64_t tile = std::min(TileRows(vectors), rows);
+    const int64_t tile = TileRows(vectors, LargestExtent(m));
     if (column * lanes * vectors > cache || rows < kPanelRows * tile) return false;
     const Kernel before = kernel_;
     const size_t applied = list_.size();
-    const bool done =
-        Try({PrimitiveKind::kReorder, {m, n}, 0, ""}) &&
-        Tile(n, lanes * vectors, n + "o", n + "t") &&
-        Try({PrimitiveKind::kReorder, {n + "t", m}, 0, ""}) && Tile(m, tile, m + "o", m + "t") &&
-        Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""}) &&
-        Try({PrimitiveKind::kDistribute, {m + "t"}, 0, ""}) &&
-        Stage(kernel_[*operand].name, n + "o") && VectoriseTile(n + "t", vectors, lanes);
+    bool done = true;
+    for (size_t i = outer.size() - 1; i-- > first && done;)
+      done = Try({PrimitiveKind::kReorder, {outer[i], n}, 0, ""});
+    done = done &&
+           Tile(n, lanes * vectors * TilesOfPanel(column, columns, lanes * vectors), n + "p",
+                n + "c") &&
+           Tile(n + "c", lanes * vectors, n + "o", n + "t");
+    for (const std::string& inner : {n + "t", n + "o"}) {
+      for (size_t i = first; i + 1 < outer.size() && done; ++i)
+        done = Try({PrimitiveKind::kReorder, {inner, outer[i]}, 0, ""});
+    }
+    // A row tile of the left operand stays in the first-level cache for all tiles of the panel.
+    done = done && Tile(m, tile, m + "o", m + "t") &&
+           Try({PrimitiveKind::kReorder, {m + "t", n + "o"}, 0, ""}) &&
+           Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""}) &&
+           Try({PrimitiveKind::kDistribute, {m + "t"}, 0, ""}) &&
+           Pack(kernel_[*operand].name, n + "p", lanes * vectors) &&
+           VectoriseTile(n + "t", vectors, lanes);
     if (done) return Unroll(m + "t"), true;
     kernel_ = before;
     list_.resize(applied);
@@ -332,7 +371,7 @@ class Scheduler {
     std::string m;
     if (contraction && outer.size() > 1) {
       m = outer[outer.size() - 2];
-      const int64_t tile = std::min(TileRows(vectors), LargestExtent(m));
+      const int64_t tile = TileRows(vectors, LargestExtent(m));
       rows = tile > 1 && Tile(m, tile, m + "o", m + "t");
     }
     if (rows) Try({PrimitiveKind::kReorder, {m + "t", n + "o"}, 0, ""});
@@ -348,8 +387,8 @@ class Scheduler {
   }
 
   // Copies with vectors: the innermost loop of the copy runs along the columns.
-  bool Stage(const std::string& operand, const std::string& loop) {
-    if (!Try({PrimitiveKind::kStage, {operand, loop}, 0, "stack"})) return false;
+  bool Pack(const std::string& operand, const std::string& loop, int64_t run) {
+    if (!Try({PrimitiveKind::kPack, {operand, loop}, run, ""})) return false;
     const Stmt* copy = nullptr;
     for (const Stmt* panel : LoopsNamed(loop)) {
       if (panel->body.size() > 1 && panel->body[1].kind == StmtKind::kFor) copy = &panel->body[1];

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "compiler/ir/rewrite.h"
 #include "compiler/passes/passes.h"
@@ -149,6 +150,44 @@ std::optional<InstrId> AsPointwiseDot(Builder& builder, const Instr& instr) {
                       {ReadPositions(builder, instr), matrix}, std::move(dot));
 }
 
+// Padding as an instruction of its own, which the producer of the image computes on the way:
+// without it every tap of every position would have to ask whether it is inside. For the
+// convolutions that own code computes (SuitsOwnCode in loops/load_analysis.h): channels last on
+// both sides, filters of a few taps.
+std::optional<InstrId> PadBefore(Builder& builder, const Instr& instr) {
+  constexpr int64_t kMostTaps = 9, kFewestChannels = 16;
+  const auto& attrs = instr.As<ConvAttrs>();
+  const Shape image = builder[instr.operands[0]].shape, filter = builder[instr.operands[1]].shape;
+  const bool floats =
+      image.dtype == DType::kF32 && filter.dtype == DType::kF32 && instr.shape.dtype == DType::kF32;
+  if (attrs.dim_labels != "b01f_01io->b01f" || !floats ||
+      attrs.feature_group_count * attrs.batch_group_count != 1) {
+    return std::nullopt;
+  }
+  bool padded = false;
+  bool plain = filter.dims[2] >= kFewestChannels && filter.dims[3] >= kFewestChannels;
+  for (const WindowDim& dim : attrs.window) {
+    padded = padded || dim.pad_low > 0 || dim.pad_high > 0;
+    plain = plain && dim.size <= kMostTaps && dim.base_dilation == 1 && !dim.reversal &&
+            dim.pad_low >= 0 && dim.pad_high >= 0;
+  }
+  if (!padded || !plain) return std::nullopt;
+  PadAttrs pad{Dims(4, 0), Dims(4, 0), Dims(4, 0)};
+  ConvAttrs unpadded = attrs;
+  Shape shape = ArrayShape(image.dtype, image.dims);
+  for (size_t i = 0; i < attrs.window.size(); ++i) {
+    pad.low[i + 1] = std::exchange(unpadded.window[i].pad_low, 0);
+    pad.high[i + 1] = std::exchange(unpadded.window[i].pad_high, 0);
+    shape.dims[i + 1] += pad.low[i + 1] + pad.high[i + 1];
+  }
+  const InstrId zero = builder.Constant(ScalarLiteral(image.dtype, 0));
+  Instr conv = instr;
+  conv.operands[0] =
+      builder.Emit(Op::kPad, std::move(shape), {instr.operands[0], zero}, std::move(pad));
+  conv.attrs = std::move(unpadded);
+  return builder.Emit(std::move(conv));
+}
+
 }  // namespace
 
 Result<bool> CanonicaliseConv(Module& module, const PassContext&) {
@@ -158,6 +197,7 @@ Result<bool> CanonicaliseConv(Module& module, const PassContext&) {
       std::optional<InstrId> simpler = DropIdleDims(builder, instr);
       if (!simpler) simpler = AsDot(builder, instr);
       if (!simpler) simpler = AsPointwiseDot(builder, instr);
+      if (!simpler) simpler = PadBefore(builder, instr);
       if (simpler) {
         changed = true;
         return *simpler;

@@ -20,10 +20,39 @@ bool HoldsComplex(const Shape& shape) {
   return IsComplex(shape.dtype);
 }
 
-bool HoldsComplex(const Module& module) {
+// Where complex values may stay: at the entry's parameters and results, and around custom calls.
+bool MayHold(Op op) {
+  switch (op) {
+    case Op::kParameter:
+    case Op::kConstant:
+    case Op::kTuple:
+    case Op::kGetTupleElement:
+    case Op::kComplex:
+    case Op::kCustomCall: return true;
+    default: return false;
+  }
+}
+bool MayRead(Op op) {
+  switch (op) {
+    case Op::kTuple:
+    case Op::kGetTupleElement:
+    case Op::kReal:
+    case Op::kImag:
+    case Op::kCustomCall: return true;
+    default: return false;
+  }
+}
+
+// False for a module that the pass has been through.
+bool HasComplexInside(const Module& module) {
   for (const Computation& computation : module.computations) {
+    const bool is_entry = &computation == &module.Entry();
     for (const Instr& instr : computation.instrs) {
-      if (HoldsComplex(instr.shape)) return true;
+      if (HoldsComplex(instr.shape) && !(is_entry && MayHold(instr.op))) return true;
+      const bool reads =
+          std::any_of(instr.operands.begin(), instr.operands.end(),
+                      [&](InstrId operand) { return HoldsComplex(computation[operand].shape); });
+      if (reads && !MayRead(instr.op)) return true;
     }
   }
   return false;
@@ -448,7 +477,7 @@ class Expander {
 }  // namespace
 
 Result<bool> ExpandComplex(Module& module, const PassContext&) {
-  if (!HoldsComplex(module)) return false;
+  if (!HasComplexInside(module)) return false;
   Expander(module).Run();
   return true;
 }

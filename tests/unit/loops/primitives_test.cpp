@@ -268,6 +268,45 @@ TEST(LoopsPrimitives, StageCopiesTheTile) {
 )");
 }
 
+TEST(LoopsPrimitives, PackCutsTheLastDimensionIntoRuns) {
+  const Kernel kernel = MustReplay(R"(kernel @columns class=loop
+  operand %b: f32[5,16]
+  result %r: f32[5,16]
+{
+  for i1p in 2 {
+    for i1o in 2 {
+      for k in 5 {
+        for i1t in 4 { %r[k, i1p * 8 + i1o * 4 + i1t] = %b[k, i1p * 8 + i1o * 4 + i1t] }
+      }
+    }
+  }
+})",
+                                   "pack b i1p 4");
+  EXPECT_EQ(Print(Simplify(kernel)), R"(kernel @columns class=loop
+  operand %b: f32[5,16]
+  result %r: f32[5,16]
+{
+  for i1p in 2 {
+    alloc %b_tile: f32[2,5,4] stack
+    for t0 in 5 {
+      for t1 in 2 {
+        for t2 in 4 {
+          %b_tile[t1, t0, t2] = %b[t0, i1p * 8 + t1 * 4 + t2]
+        }
+      }
+    }
+    for i1o in 2 {
+      for k in 5 {
+        for i1t in 4 {
+          %r[k, i1p * 8 + i1o * 4 + i1t] = %b_tile[i1o, k, i1t]
+        }
+      }
+    }
+  }
+}
+)");
+}
+
 TEST(LoopsPrimitives, StageInSharedMemoryForAThreadBlock) {
   const Kernel before = MustParse(kMatmul);
   const Kernel after = MustReplay(kMatmul, "bind i0 block; stage a i0 shared; bind i1 thread");
@@ -281,10 +320,11 @@ TEST(LoopsPrimitives, StageGuardsWhatStandsOutside) {
 TEST(LoopsPrimitives, TextRoundTrip) {
   const char* text =
       "tile i1 16 i1o i1i; reorder a b; fuse a b f; unroll u; vectorise i1i; parallel i0; bind x "
-      "thread; distribute d; privatise k 8 ko l; stage a k shared; flatten";
+      "thread; distribute d; privatise k 8 ko l; stage a k shared; pack b k 16; "
+      "flatten";
   const auto list = ParsePrimitives(text);
   ASSERT_TRUE(list.ok());
-  EXPECT_EQ(list->size(), 11U);
+  EXPECT_EQ(list->size(), 12U);
   EXPECT_EQ(PrintPrimitives(*list), text);
 }
 
@@ -339,6 +379,8 @@ INSTANTIATE_TEST_SUITE_P(
             "privatise k0 32 a b: cannot privatise loop k0: it has 22 iterations, fewer than 32 "
             "lanes"},
         Bad{kElementwise, "stage c i0 stack", "stage c i0 stack: there is no operand named c"},
+        Bad{kElementwise, "pack b i0 5",
+            "pack b i0 5: cannot stage %b in loop i0: its last dimension is no multiple of 5"},
         Bad{kElementwise, "bind i1 thread",
             "bind i1 thread: cannot make thread of loop i1: it stands outside a block loop"}));
 
