@@ -50,6 +50,8 @@ Tensor EvalSelectAndScatter(const Context& context, const Instr& instr, Operands
 // sort.cpp
 Tensors EvalSort(const Context& context, const Instr& instr, Operands operands);
 Tensors EvalTopK(const Instr& instr, Operands operands);
+// batch_norm.cpp
+Tensors EvalBatchNorm(const Instr& instr, Operands operands);
 // scan.cpp
 Tensors EvalScan(const Context& context, const Instr& instr, const ScanForm& form,
                  Operands operands);

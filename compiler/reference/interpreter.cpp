@@ -253,6 +253,9 @@ Tensors Interpreter::EvalArrays(ComputationId id, const Instr& instr, std::vecto
     case Op::kScan:
       return EvalScan(context_, instr,
                       FormOfScan(module_[instr.called[0]], instr, operands[0]->shape), operands);
+    case Op::kBatchNormTraining:
+    case Op::kBatchNormInference:
+    case Op::kBatchNormGrad: return EvalBatchNorm(instr, operands);
     case Op::kCholesky: return one(EvalCholesky(context_, instr, operands));
     case Op::kTriangularSolve: return one(EvalTriangularSolve(context_, instr, operands));
     case Op::kFft: return one(EvalFft(context_, instr, operands));

@@ -76,6 +76,9 @@ bool SupportsOp(const Instr& instr, const std::vector<const Shape*>& operands) {
     case Op::kDomain:
     case Op::kAddDependency:
     case Op::kAfterAll:
+    case Op::kBatchNormTraining:
+    case Op::kBatchNormInference:
+    case Op::kBatchNormGrad:
     case Op::kScan:
     case Op::kCholesky:
     case Op::kTriangularSolve:

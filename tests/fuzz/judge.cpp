@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <optional>
 #include <random>
 
 #include "compiler/ir/number.h"
@@ -106,27 +105,49 @@ class Perturbation {
  public:
   explicit Perturbation(uint64_t seed) : random_(seed) {}
 
-  // operand * (1 + e), a different e for every element.
+  // operand * (1 + e), a different e for every element; narrow floats also by one step of their
+  // denormals (an engine may keep them wider and so not round them there), zeros stay zeros. A NaN
+  // that was computed may have either sign.
   InstrId Of(Builder& builder, InstrId operand) {
     const Shape shape = builder[operand].shape;
     if (!IsInexactType(shape)) return operand;
-    std::vector<std::byte> bytes(static_cast<size_t>(ByteSizeOf(shape)));
     const DType part = PartOf(shape.dtype);
-    const auto size = static_cast<size_t>(ByteSize(part));
     const bool wide = part == DType::kF32 || part == DType::kF64;
-    for (size_t at = 0, i = 0; at + size <= bytes.size(); at += size, ++i) {
-      const double step = static_cast<double>(random_() % 3) - 1;
-      const double move = step * Epsilon(part) * (wide ? 4 : 1);
-      const bool imaginary = IsComplex(shape.dtype) && i % 2 == 1;
-      const uint64_t bits = FloatToBits(part, imaginary ? move : 1 + move);
-      std::memcpy(&bytes[at], &bits, size);
+    const double relative = Epsilon(part) * (wide ? 4 : 1);
+    InstrId moved = builder.Binary(Op::kMultiply, operand, Steps(builder, shape, 1, relative));
+    if (IsComplex(shape.dtype)) return moved;
+    if (!wide) {
+      const InstrId step = builder.Binary(Op::kMultiply, builder.Unary(Op::kSign, operand),
+                                          Steps(builder, shape, 0, Smallest(part)));
+      moved = builder.Binary(Op::kAdd, moved, step);
     }
-    Shape plain = ArrayShape(shape.dtype, shape.dims);
-    return builder.Binary(Op::kMultiply, operand,
-                          builder.Constant(MakeLiteral(std::move(plain), std::move(bytes))));
+    return random_() % 2 == 0 ? moved : WithNegatedNaNs(builder, moved);
   }
 
  private:
+  // Elements are center - step, center or center + step; of a complex number's imaginary part the
+  // center is 0.
+  InstrId Steps(Builder& builder, const Shape& shape, double center, double step) {
+    std::vector<std::byte> bytes(static_cast<size_t>(ByteSizeOf(shape)));
+    const DType part = PartOf(shape.dtype);
+    const auto size = static_cast<size_t>(ByteSize(part));
+    for (size_t at = 0, i = 0; at + size <= bytes.size(); at += size, ++i) {
+      const double move = (static_cast<double>(random_() % 3) - 1) * step;
+      const bool imaginary = IsComplex(shape.dtype) && i % 2 == 1;
+      const uint64_t bits = FloatToBits(part, imaginary ? move : center + move);
+      std::memcpy(&bytes[at], &bits, size);
+    }
+    return builder.Constant(MakeLiteral(ArrayShape(shape.dtype, shape.dims), std::move(bytes)));
+  }
+
+  InstrId WithNegatedNaNs(Builder& builder, InstrId value) {
+    const Dims dims = builder[value].shape.dims;
+    const InstrId is_nan = builder.Emit(Op::kCompare, ArrayShape(DType::kPred, dims),
+                                        {value, value}, CompareAttrs{Direction::kNe});
+    const Shape shape = ArrayShape(builder[value].shape.dtype, dims);
+    return builder.Emit(Op::kSelect, shape, {is_nan, builder.Unary(Op::kNegate, value), value});
+  }
+
   std::mt19937_64 random_;
 };
 
@@ -213,7 +234,6 @@ Module Perturbed(const Module& module, uint64_t seed) {
   Perturbation perturbation(seed);
   for (size_t c = 0; c < result.computations.size(); ++c) {
     if (regions[c]) continue;
-    std::vector<bool> rounds;
     size_t at = 0;
     const Computation original = result.computations[c];
     // Dead instructions are not offered to the rewriter: look them up by name.

@@ -1,0 +1,133 @@
+// A bounded run of the engine fuzzer, and proof that it would notice wrong results: the judge tells
+// rounding from error, the shrinker keeps a failure and drops what it does not need.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compiler/ir/rewrite.h"
+#include "compiler/text/text.h"
+#include "tests/fuzz/engine_fuzz.h"
+#include "tests/fuzz/judge.h"
+#include "tests/fuzz/shrink.h"
+#include "tests/fuzz/values.h"
+
+namespace fusemark {
+namespace {
+
+constexpr int kShards = 6;
+constexpr uint64_t kSeedsPerShard = 50;
+
+class CompareEngines : public ::testing::TestWithParam<int> {};
+
+TEST_P(CompareEngines, AgreeOnRandomModules) {
+  const uint64_t first = static_cast<uint64_t>(GetParam()) * kSeedsPerShard;
+  int passed = 0, failures = 0;
+  CheckSeeds(
+      first, first + kSeedsPerShard,
+      [&](uint64_t seed, const Verdict& verdict) {
+        passed += verdict.kind.empty() ? 1 : 0;
+        if (!verdict.failed()) return;
+        ++failures;
+        ADD_FAILURE() << "seed " << seed << ": " << verdict.kind << ": " << verdict.detail
+                      << "\nto shrink it: fusemark_fuzz_engines --seeds " << seed << ":"
+                      << seed + 1;
+      },
+      [&] { return failures < 3; });
+  EXPECT_GT(passed, static_cast<int>(kSeedsPerShard / 2)) << "too many modules are unsupported";
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, CompareEngines, ::testing::Range(0, kShards));
+
+Module MustParse(const std::string& text) {
+  auto module = ParseModule(text, "test");
+  EXPECT_TRUE(module.ok()) << module.error().message;
+  return std::move(*module);
+}
+
+Tensor Floats(const std::vector<float>& values) {
+  Tensor tensor = MakeTensor(ArrayShape(DType::kF32, {static_cast<int64_t>(values.size())}));
+  std::copy(values.begin(), values.end(), tensor.as<float>());
+  return tensor;
+}
+
+std::string JudgeFloats(const Module& module, const std::vector<float>& input,
+                        const std::vector<float>& got) {
+  std::vector<Tensor> inputs, outputs;
+  inputs.push_back(Floats(input));
+  const auto want = EvaluateTensors(module, inputs);
+  EXPECT_TRUE(want.ok());
+  outputs.push_back(Floats(got));
+  return Judge(module, inputs, *want, outputs);
+}
+
+TEST(Judge, MovedDataIsExact) {
+  const Module module = MustParse(R"(ENTRY e { p = f32[2] parameter(0)
+  n = f32[2] negate(p)
+  ROOT r = f32[2] reverse(n), dimensions={0} })");
+  EXPECT_EQ(JudgeFloats(module, {1, 0}, {-0.0F, -1}), "");
+  EXPECT_NE(JudgeFloats(module, {1, 0}, {0.0F, -1}), "");
+  EXPECT_NE(JudgeFloats(module, {1, 0}, {-0.0F, std::nextafter(-1.0F, 0.0F)}), "");
+  EXPECT_EQ(JudgeFloats(module, {NAN, 1}, {-1, -NAN}), "");
+}
+
+TEST(Judge, CancellationWidensTheBound) {
+  const Module module = MustParse(R"(ENTRY e { p = f32[1] parameter(0)
+  c = f32[1] constant({1000})
+  a = f32[1] add(p, c)
+  ROOT s = f32[1] subtract(a, c) })");
+  EXPECT_EQ(JudgeFloats(module, {0.1F}, {0.1001F}), "");
+  EXPECT_NE(JudgeFloats(module, {0.1F}, {0.12F}), "");
+  EXPECT_NE(JudgeFloats(module, {0.1F}, {NAN}), "");
+}
+
+TEST(Judge, WithoutCancellationTheBoundIsTight) {
+  const Module module = MustParse(R"(ENTRY e { p = f32[1] parameter(0)
+  m = f32[1] multiply(p, p)
+  ROOT t = f32[1] tanh(m) })");
+  const float right = std::tanh(0.25F);
+  EXPECT_EQ(JudgeFloats(module, {0.5F}, {right * (1 + 3e-7F)}), "");
+  EXPECT_NE(JudgeFloats(module, {0.5F}, {right * (1 + 2e-5F)}), "");
+}
+
+TEST(Judge, DecisionsByRoundingAreExcused) {
+  const Module module = MustParse(R"(ENTRY e { p = f32[1] parameter(0)
+  three = f32[1] constant({3})
+  third = f32[1] divide(p, three)
+  m = f32[1] multiply(third, three)
+  ROOT f = f32[1] floor(m) })");
+  EXPECT_EQ(JudgeFloats(module, {5}, {4}), "");
+  EXPECT_NE(JudgeFloats(module, {5.5F}, {4}), "");
+}
+
+bool HasTanh(const FuzzCase& fuzz_case) {
+  for (const Computation& computation : fuzz_case.module.computations)
+    for (const Instr& instr : computation.instrs)
+      if (instr.op == Op::kTanh) return true;
+  return false;
+}
+
+TEST(Shrink, KeepsTheFailureAndDropsTheRest) {
+  int shrunk = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    FuzzCase fuzz_case = CaseOfSeed(seed);
+    if (!HasTanh(fuzz_case)) continue;
+    // Only what the results need counts, as in a run.
+    RewriteModule(fuzz_case.module, [](Builder& builder, Instr&& instr) {
+      return builder.Keep(std::move(instr));
+    });
+    if (!HasTanh(fuzz_case)) continue;
+    const FuzzCase small = Shrink(std::move(fuzz_case), HasTanh);
+    EXPECT_TRUE(HasTanh(small));
+    size_t instrs = 0;
+    for (const Computation& computation : small.module.computations)
+      instrs += computation.instrs.size();
+    EXPECT_LE(instrs, 4U) << PrintModule(small.module);
+    const auto parsed = ParseModule(CaseText(small, {}, seed), "shrunk");
+    EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+    ++shrunk;
+  }
+  EXPECT_GT(shrunk, 3);
+}
+
+}  // namespace
+}  // namespace fusemark
