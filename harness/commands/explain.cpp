@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "autotuner/machine_limits.h"
@@ -31,7 +31,8 @@ std::string Scaled(double value, const char* unit) {
 
 // "(12 of this kind)" instead of twelve equal rows: what differs is only the name.
 std::string KindOf(const ExplainedKernel& kernel) {
-  return kernel.klass + kernel.shape + kernel.members + kernel.reason;
+  return fmt::format("{} {} {} {} {} {}", kernel.klass, kernel.shape, kernel.members, kernel.reason,
+                     kernel.flops, kernel.bytes_read + kernel.bytes_written);
 }
 
 double BytesOf(const ExplainedKernel& kernel) {
@@ -46,15 +47,11 @@ struct Kind {
 
 std::vector<Kind> KindsOf(const Explanation& explanation) {
   std::vector<Kind> kinds;
+  std::map<std::string, size_t> places;
   for (const ExplainedKernel& kernel : explanation.kernels) {
-    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& kind) {
-      return KindOf(*kind.first) == KindOf(kernel);
-    });
-    if (same == kinds.end()) {
-      kinds.push_back({&kernel, 1});
-    } else {
-      ++same->count;
-    }
+    const auto [place, fresh] = places.try_emplace(KindOf(kernel), kinds.size());
+    if (fresh) kinds.push_back({&kernel, 0});
+    ++kinds[place->second].count;
   }
   return kinds;
 }
