@@ -128,8 +128,9 @@ InstrId HloGenerator::BitcastConvert() {
 }
 
 InstrId HloGenerator::ReducePrecision() {
-  return Add(Op::kReducePrecision, {Pick(kFloats)},
-             ReducePrecisionAttrs{Between(2, 8), Between(1, 10)});
+  const InstrId value = Pick(kFloats);
+  if (BitWidth(ShapeOf(value).dtype) < 16) return Invalid();
+  return Add(Op::kReducePrecision, {value}, ReducePrecisionAttrs{Between(2, 8), Between(1, 10)});
 }
 
 InstrId HloGenerator::ComplexParts() {
