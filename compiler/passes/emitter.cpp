@@ -80,6 +80,14 @@ InstrId Emitter::DynamicUpdate(InstrId value, InstrId update, InstrIds starts) {
   return b_.Emit(Op::kDynamicUpdateSlice, ArrayShape(dtype(value), dims(value)), std::move(starts));
 }
 
+InstrId Emitter::Place(InstrId whole, InstrId part, const Dims& starts) {
+  if (dims(whole) == dims(part)) return part;
+  InstrIds positions;
+  for (const int64_t start : starts)
+    positions.push_back(Scalar(DType::kS32, static_cast<double>(start)));
+  return DynamicUpdate(whole, part, std::move(positions));
+}
+
 InstrId Emitter::Concatenate(InstrIds parts, int64_t dim) {
   if (parts.size() == 1) return parts[0];
   Shape result = ArrayShape(dtype(parts[0]), dims(parts[0]));

@@ -48,6 +48,8 @@ class Emitter {
   InstrId Slice(InstrId value, int64_t dim, int64_t low, int64_t high);
   InstrId DynamicSlice(InstrId value, InstrIds starts, Dims sizes);
   InstrId DynamicUpdate(InstrId value, InstrId update, InstrIds starts);
+  // `part` at a fixed place of `whole`; `part` itself where it has the same dims.
+  InstrId Place(InstrId whole, InstrId part, const Dims& starts);
   InstrId Concatenate(InstrIds parts, int64_t dim);
   InstrId Reverse(InstrId value, Dims dims);
   // Swaps the last two dimensions.

@@ -47,24 +47,21 @@ InstrId FactorPanel(const ExpandContext& context, InstrId panel) {
 // Lower factor of [b, n, n]: panel by panel, each first reduced by the product of those before it.
 InstrId LowerFactor(const ExpandContext& context, InstrId a) {
   Emitter& emit = context.emit;
-  const int64_t batch = emit.dims(a)[0], n = emit.dims(a)[1], width = PanelWidth(n);
-  InstrIds panels;
+  const Dims dims = emit.dims(a);
+  const int64_t n = dims[1], width = PanelWidth(n);
+  if (width == n) return FactorPanel(context, a);
+  InstrId factor = emit.Zeros(emit.dtype(a), dims);
   for (int64_t first = 0; first < n; first += width) {
     const int64_t end = std::min(first + width, n);
     InstrId panel = emit.Slice(emit.Slice(a, 1, first, n), 2, first, end);
     if (first > 0) {
-      const InstrId done = emit.Slice(emit.Concatenate(panels, 2), 1, first, n);
+      const InstrId done = emit.Slice(emit.Slice(factor, 1, first, n), 2, 0, first);
       const InstrId top = emit.Conjugate(emit.Slice(done, 1, 0, end - first));
       panel = emit.Minus(panel, emit.BatchDot(done, top, true));
     }
-    panel = FactorPanel(context, panel);
-    if (first > 0) {
-      const InstrId above = emit.Zeros(emit.dtype(a), {batch, first, end - first});
-      panel = emit.Concatenate({above, panel}, 1);
-    }
-    panels.push_back(panel);
+    factor = emit.Place(factor, FactorPanel(context, panel), {0, first, first});
   }
-  return emit.Concatenate(panels, 2);
+  return factor;
 }
 
 }  // namespace

@@ -42,22 +42,22 @@ InstrId SolveBlock(const ExpandContext& context, InstrId m, InstrId b, bool unit
 
 // Lower triangular m: block of rows by block of rows, each first reduced by what the rows before it
 // contribute.
-InstrId SolveLower(const ExpandContext& context, InstrId m, InstrId b, bool unit) {
+InstrId SolveLower(const ExpandContext& context, InstrId m, InstrId x, bool unit) {
   Emitter& emit = context.emit;
-  const int64_t n = emit.dims(b)[1], width = PanelWidth(n);
-  InstrIds blocks;
+  const int64_t n = emit.dims(x)[1], width = PanelWidth(n);
   for (int64_t first = 0; first < n; first += width) {
     const int64_t end = std::min(first + width, n);
     const InstrId rows = emit.Slice(m, 1, first, end);
-    InstrId block = emit.Slice(b, 1, first, end);
+    InstrId block = emit.Slice(x, 1, first, end);
     if (first > 0) {
-      const InstrId solved = emit.Concatenate(blocks, 1);
+      const InstrId solved = emit.Slice(x, 1, 0, first);
       const InstrId before = emit.Slice(rows, 2, 0, first);
       block = emit.Minus(block, emit.BatchDot(before, solved, false));
     }
-    blocks.push_back(SolveBlock(context, emit.Slice(rows, 2, first, end), block, unit));
+    block = SolveBlock(context, emit.Slice(rows, 2, first, end), block, unit);
+    x = emit.Place(x, block, {0, first, 0});
   }
-  return emit.Concatenate(blocks, 1);
+  return x;
 }
 
 }  // namespace

@@ -82,13 +82,11 @@ class ProgramBuilder::ComputationBuilder {
         is_body_(is_body),
         updated_(slots_.output_leaves().size(), false),
         users_(Users(computation_)),
-        readers_(computation_.instrs.size(), 0),
         view_(computation_.instrs.size(), false),
         resident_(computation_.instrs.size(), false),
         program_(std::make_unique<Program>()) {}
 
   Result<void> Build() {
-    CountReaders();
     if (id_ == owner_.module_.entry) FindResidents();
     for (const KernelPlan& kernel : Plan().kernels) FM_RETURN_IF_ERROR(Kernel(kernel));
     for (int64_t leaf = 0; leaf < static_cast<int64_t>(slots_.output_leaves().size()); ++leaf) {
@@ -128,21 +126,6 @@ class ProgramBuilder::ComputationBuilder {
  private:
   const ComputationPlan& Plan() const { return owner_.config_.plan.computations[id_.index]; }
   const Instr& At(InstrId id) const { return computation_[id]; }
-
-  // How many kernels and control instructions read each materialised value.
-  void CountReaders() {
-    for (const KernelPlan& kernel : Plan().kernels) {
-      std::vector<InstrId> inside = kernel.members;
-      inside.insert(inside.end(), kernel.roots.begin(), kernel.roots.end());
-      for (const InstrId instr : inside) {
-        for (const InstrId operand : At(instr).operands) ++readers_[operand.index];
-      }
-    }
-    for (const Instr& instr : computation_.instrs) {
-      if (!IsStructural(instr.op)) continue;
-      for (const InstrId operand : instr.operands) ++readers_[operand.index];
-    }
-  }
 
   template <class Fn>
   void ForEachStep(const Fn& fn) {
@@ -252,18 +235,6 @@ class ProgramBuilder::ComputationBuilder {
 
   // ---- kernels
 
-  // May the update kernel write over operand `position`? Only if it is ours and nobody else reads
-  // it.
-  bool DiesHere(InstrId operand, InstrId result) {
-    const InstrId definition = slots_.Definition({operand, 0}).instr;
-    if (definition != operand || readers_[operand.index] != 1 || IsStructural(At(operand).op) ||
-        view_[operand.index] || resident_[operand.index]) {
-      return false;
-    }
-    return slots_.PlaceOf({operand, 0}).storage == Place::Storage::kArena &&
-           !slots_.IsOutput({result, 0});
-  }
-
   int64_t Reads(InstrId reader, ValueLeaf value) const {
     int64_t count = 0;
     for (const InstrId operand : At(reader).operands) {
@@ -271,6 +242,41 @@ class ProgramBuilder::ComputationBuilder {
         count += slots_.Definition({operand, leaf}) == value ? 1 : 0;
     }
     return count;
+  }
+
+  // Does anything that may run after the update `plan` read the value that it updates? Control flow
+  // counts: it runs when its first reader comes.
+  bool IsReadLater(const KernelPlan& plan, ValueLeaf old) const {
+    const InstrId root = plan.roots[0];
+    bool later = false;
+    for (const KernelPlan& kernel : Plan().kernels) {
+      const bool here = &kernel == &plan;
+      std::vector<InstrId> inside = kernel.members;
+      inside.insert(inside.end(), kernel.roots.begin(), kernel.roots.end());
+      for (const InstrId instr : inside) {
+        const bool before = !here && !later && !view_[instr.index];
+        const int64_t allowed = here && instr == root ? 1 : 0;  // the operand it updates
+        if (!before && Reads(instr, old) > allowed) return true;
+      }
+      later = later || here;
+    }
+    for (uint32_t i = 0; i < computation_.instrs.size(); ++i) {
+      const Op op = computation_.instrs[i].op;
+      const bool looked_through = op == Op::kTuple || op == Op::kGetTupleElement;
+      if (IsStructural(op) && !looked_through && Reads({i}, old) > 0) return true;
+    }
+    return false;
+  }
+
+  // May the update kernel write over its operand? Only if it is ours and nobody reads it later.
+  bool DiesHere(const KernelPlan& plan, InstrId operand) {
+    const InstrId definition = slots_.Definition({operand, 0}).instr;
+    if (definition != operand || IsStructural(At(operand).op) || view_[operand.index] ||
+        resident_[operand.index] || IsReadLater(plan, {operand, 0})) {
+      return false;
+    }
+    return slots_.PlaceOf({operand, 0}).storage == Place::Storage::kArena &&
+           !slots_.IsOutput({plan.roots[0], 0});
   }
 
   // The leaf of the loop's state that is the operand of this update, if its result is the same leaf
@@ -284,24 +290,7 @@ class ProgramBuilder::ComputationBuilder {
       const bool same = static_cast<int64_t>(leaf) == old.leaf;
       if ((next == ValueLeaf{root, 0}) != same || next == old) return -1;
     }
-    bool later = false;
-    for (const KernelPlan& kernel : Plan().kernels) {
-      const bool here = &kernel == &plan;
-      std::vector<InstrId> inside = kernel.members;
-      inside.insert(inside.end(), kernel.roots.begin(), kernel.roots.end());
-      for (const InstrId instr : inside) {
-        const bool before = !here && !later && !view_[instr.index];
-        const int64_t allowed = here && instr == root ? 1 : 0;  // the operand it updates
-        if (!before && Reads(instr, old) > allowed) return -1;
-      }
-      later = later || here;
-    }
-    for (uint32_t i = 0; i < computation_.instrs.size(); ++i) {
-      const Op op = computation_.instrs[i].op;
-      const bool looked_through = op == Op::kTuple || op == Op::kGetTupleElement;
-      if (IsStructural(op) && !looked_through && Reads({i}, old) > 0) return -1;
-    }
-    return old.leaf;
+    return IsReadLater(plan, old) ? -1 : old.leaf;
   }
 
   Result<void> Kernel(const KernelPlan& plan) {
@@ -334,8 +323,7 @@ class ProgramBuilder::ComputationBuilder {
           in_place < 0 ? -1 : UpdatedLeaf(plan, lowered.operands[static_cast<size_t>(in_place)]);
       if (updated >= 0) updated_[static_cast<size_t>(updated)] = true;
       if (updated >= 0 ||
-          (in_place >= 0 &&
-           DiesHere(lowered.operands[static_cast<size_t>(in_place)], plan.roots[0]))) {
+          (in_place >= 0 && DiesHere(plan, lowered.operands[static_cast<size_t>(in_place)]))) {
         request.in_place = true;
         FM_TRY(loops::Lowered again, loops::Lower(request));
         return Launch(plan, again, schedule, updated < 0);
@@ -457,7 +445,6 @@ class ProgramBuilder::ComputationBuilder {
   bool is_body_;
   std::vector<bool> updated_;  // by leaf of the result, see UpdatedLeaf
   std::vector<std::vector<InstrId>> users_;
-  std::vector<int> readers_;
   std::vector<bool> view_;      // by instruction: shares the memory of its operand
   std::vector<bool> resident_;  // by instruction, see FindResidents
   std::unique_ptr<Program> program_;
