@@ -57,6 +57,20 @@ constexpr TextCase kCases[] = {
     {"empty_tuple", R"(ENTRY main {
       x = f32[4] parameter(0)
       ROOT r = () tuple() })"},
+    {"updates_after_and_before_reads", R"(ENTRY main {
+      x = f32[40,8] parameter(0)
+      r = f32[4,8] parameter(1)
+      i = s32[] parameter(2)
+      z = s32[] constant(0)
+      e = f32[40,8] exponential(x)
+      s = f32[8,8] slice(e), slice={[3:11], [0:8]}
+      d = f32[8,8] dot(s, s), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+      a = f32[40,8] dynamic-update-slice(e, r, i, z)
+      b = f32[40,8] dynamic-update-slice(a, d, z, z)
+      t = f32[8,40] transpose(a), dimensions={1,0}
+      u = f32[8,8] dot(t, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+      c = f32[40,8] dynamic-update-slice(b, u, i, z)
+      ROOT q = (f32[40,8], f32[8,8], f32[8,8]) tuple(c, d, u) })"},
     {"same_operand_twice", R"(ENTRY main {
       x = f32[5,5] parameter(0)
       s = f32[5,5] multiply(x, x)
