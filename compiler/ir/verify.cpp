@@ -206,6 +206,24 @@ Result<void> VerifyAliases(const Module& module) {
   return Ok();
 }
 
+// Everything that follows calls recurses at most this deep; programs stay far below.
+constexpr int kDeepestCalls = 256;
+
+Result<void> VerifyCallDepth(const Module& module) {
+  std::vector<int> depth(module.computations.size(), 0);
+  for (size_t c = 0; c < module.computations.size(); ++c) {
+    for (const Instr& instr : module.computations[c].instrs) {
+      for (const ComputationId callee : instr.called)
+        depth[c] = std::max(depth[c], depth[callee.index] + 1);
+      if (depth[c] <= kDeepestCalls) continue;
+      return Invalid(fmt::format("{} %{}: its calls nest deeper than {} computations",
+                                 OpName(instr.op), instr.name, kDeepestCalls),
+                     instr.loc);
+    }
+  }
+  return Ok();
+}
+
 Result<void> VerifyAll(const Module& module) {
   if (module.entry.index >= module.computations.size()) {
     return Invalid("the module has no entry computation");
@@ -219,6 +237,7 @@ Result<void> VerifyAll(const Module& module) {
   for (uint32_t i = 0; i < module.computations.size(); ++i) {
     FM_RETURN_IF_ERROR(VerifyComputation(module, i, names));
   }
+  FM_RETURN_IF_ERROR(VerifyCallDepth(module));
   FM_RETURN_IF_ERROR(VerifyEntryLayout(module));
   return VerifyAliases(module);
 }
