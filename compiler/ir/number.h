@@ -29,6 +29,22 @@ uint16_t F32ToF16(float value);
 uint16_t F64ToBF16(double value);
 uint16_t F64ToF16(double value);
 
+// What a narrow float type consists of. kFn: no inf, NaN is all ones; kFnuz: no inf, no -0, NaN is
+// the sign alone; kNone: neither inf nor NaN; kScale: powers of two without sign.
+enum class FloatSpecials : uint8_t { kIeee, kFn, kFnuz, kNone, kScale };
+struct FloatFormat {
+  int exponent_bits = 0;
+  int mantissa_bits = 0;
+  int bias = 0;
+  FloatSpecials specials = FloatSpecials::kIeee;
+};
+// Of the types narrower than f32.
+FloatFormat FloatFormatOf(DType dtype);
+uint64_t NanBits(const FloatFormat& format, bool negative);
+// The bits of a value too large for the format, and of the largest finite one.
+uint64_t OverflowBits(const FloatFormat& format, bool negative);
+uint64_t LargestBits(const FloatFormat& format);
+
 // Any float dtype of at most 64 bits: the value its low bits mean, and the nearest value's bits.
 double FloatFromBits(DType dtype, uint64_t bits);
 uint64_t FloatToBits(DType dtype, double value);

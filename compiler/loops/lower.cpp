@@ -16,7 +16,7 @@ void AddResults(Lowering& lowering) {
     for (const Shape& leaf : leaves) {
       std::vector<int64_t> dims = leaf.dims;
       if (IsComplex(leaf.dtype)) dims.push_back(2);  // parts next to each other
-      const DType dtype = IsComplex(leaf.dtype) ? ComponentOf(leaf.dtype) : leaf.dtype;
+      const DType dtype = IsComplex(leaf.dtype) ? ComponentOf(leaf.dtype) : StorageType(leaf.dtype);
       buffers.push_back(lowering.emitter.builder().AddResult(root.name, dtype, dims));
     }
   }

@@ -9,22 +9,7 @@ namespace fusemark::loops {
 namespace {
 
 bool IsLoopType(DType dtype) {
-  switch (dtype) {
-    case DType::kPred:
-    case DType::kS8:
-    case DType::kS16:
-    case DType::kS32:
-    case DType::kS64:
-    case DType::kU8:
-    case DType::kU16:
-    case DType::kU32:
-    case DType::kU64:
-    case DType::kBF16:
-    case DType::kF16:
-    case DType::kF32:
-    case DType::kF64: return true;
-    default: return false;
-  }
+  return ClassOf(dtype) != DTypeClass::Complex && ClassOf(dtype) != DTypeClass::Opaque;
 }
 
 // On pred these are logical (lower_scalar.cpp).
@@ -51,7 +36,7 @@ bool HasScalarFunction(const Instr& instr, DType operand) {
     case Op::kConvert:
     case Op::kCompare:
     case Op::kBitcastConvert: return true;
-    case Op::kReducePrecision: return IsFloat(operand);
+    case Op::kReducePrecision: return IsFloat(operand) && BitWidth(operand) >= 16;
     case Op::kClamp: return operand != DType::kPred;
     default: break;
   }

@@ -15,9 +15,10 @@ size_t At(int64_t dim) {
 // Integer convolutions saturate where dots wrap: sum in s64, clamp at the end.
 ExprId Saturated(Builder& build, ExprId sum, DType to) {
   const int bits = BitWidth(to);
-  if (bits == 64) return build.Convert(sum, to);
+  const DType held = HeldType(to);
+  if (bits == 64) return build.Convert(sum, held);
   const int64_t high = IsSigned(to) ? (int64_t{1} << (bits - 1)) - 1 : (int64_t{1} << bits) - 1;
-  return build.Convert(build.ClampIndex(sum, IsSigned(to) ? -high - 1 : 0, high), to);
+  return build.Convert(build.ClampIndex(sum, IsSigned(to) ? -high - 1 : 0, high), held);
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ Value Emitter::Convolution(const Instr& in, const Indices& indices) {
              });
   const DType held = HeldType(in.shape.dtype);
   const ExprId total =
-      integer ? Saturated(builder_, Read(sum), held) : builder_.Convert(Read(sum), held);
+      integer ? Saturated(builder_, Read(sum), in.shape.dtype) : builder_.Convert(Read(sum), held);
   return Round(in.name, in.shape.dtype, total);
 }
 

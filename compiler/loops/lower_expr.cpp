@@ -11,11 +11,11 @@
 namespace fusemark::loops {
 
 DType HeldType(DType dtype) {
-  return IsNarrowFloat(dtype) ? DType::kF32 : dtype;
+  return IsNarrowFloat(dtype) ? DType::kF32 : WrapsInByte(dtype) ? StorageType(dtype) : dtype;
 }
 
 bool IsNarrowFloat(DType dtype) {
-  return dtype == DType::kBF16 || dtype == DType::kF16;
+  return IsFloat(dtype) && BitWidth(dtype) <= 16;
 }
 
 Emitter::Emitter(const LowerRequest& request, Lowered& lowered)
@@ -292,13 +292,14 @@ Value Emitter::Bind(std::string_view name, DType dtype, ExprId held) {
 }
 
 Value Emitter::Round(std::string_view name, DType dtype, ExprId held) {
-  if (IsNarrowFloat(dtype) && request_.rounding == Rounding::kEveryOperation && !exact_)
-    held = builder_.Convert(builder_.Convert(held, dtype), DType::kF32);
+  const bool rounds =
+      IsNarrowFloat(dtype) && request_.rounding == Rounding::kEveryOperation && !exact_;
+  if (rounds || WrapsInByte(dtype)) held = Narrowed(dtype, held);
   return Bind(name, dtype, held);
 }
 
 ExprId Emitter::Stored(const Value& value) {
-  return builder_.Convert(Use(value), value.dtype);
+  return ToStorage(value.dtype, Use(value));
 }
 
 Value Emitter::Select(std::string_view name, ExprId condition, const Value& a, const Value& b) {
@@ -401,7 +402,7 @@ BufferId Emitter::OperandBuffer(InstrId id) {
       dtype = ComponentOf(dtype);
       dims.push_back(2);
     }
-    place->second = builder_.AddOperand(operand.name, dtype, dims);
+    place->second = builder_.AddOperand(operand.name, StorageType(dtype), dims);
     lowered_.operands.push_back(id);
   }
   return place->second;
@@ -415,7 +416,7 @@ Value Emitter::LoadOperand(InstrId id, const Indices& indices, const std::vector
   for (const Affine& index : buffer_dims == dims ? indices : MapReshape(indices, dims, buffer_dims))
     at.push_back(Expr(index));
   const DType dtype = operand.shape.dtype;
-  return Bind(operand.name, dtype, builder_.Convert(builder_.Load(buffer, at), HeldType(dtype)));
+  return Bind(operand.name, dtype, FromStorage(dtype, builder_.Load(buffer, at)));
 }
 
 Value Emitter::LoadPart(const Instr& part, const Indices& indices) {

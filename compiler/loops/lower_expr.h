@@ -29,9 +29,14 @@ struct Value {
   VarId var;
 };
 
-// bf16 and f16 are held as f32, everything else as itself.
+// Floats narrower than f32 are held as f32, integers narrower than a byte in a byte, everything
+// else as itself.
 DType HeldType(DType dtype);
 bool IsNarrowFloat(DType dtype);
+// The type of a buffer's elements (lower_narrow.cpp).
+DType StorageType(DType dtype);
+// Held in a byte that arithmetic may overflow.
+bool WrapsInByte(DType dtype);
 // The value of a constant whose elements are all alike (a scalar, a splat).
 std::optional<Value> ConstantValue(const Instr& constant);
 
@@ -95,6 +100,14 @@ class Emitter {
   // Rounds a freshly computed narrow float if every operation rounds.
   Value Round(std::string_view name, DType dtype, ExprId held);
   ExprId Stored(const Value& value);  // in the type of memory
+  // lower_narrow.cpp: from and to the type of a buffer's elements.
+  ExprId FromStorage(DType dtype, ExprId stored);
+  ExprId ToStorage(DType dtype, ExprId held);
+  // The nearest value that the type has (narrow floats) or the one it wraps to (narrow integers).
+  ExprId Narrowed(DType dtype, ExprId held);
+  ExprId NarrowedFrom(const Value& value, DType to);
+  // Operations on the bits of a sub-byte integer, which its byte has more of; nothing for others.
+  std::optional<ExprId> OnNarrowBits(Op op, DType dtype, std::span<const Value> arguments);
   Value Select(std::string_view name, ExprId condition, const Value& a, const Value& b);
   // What sorting compares: floats by total order, others by themselves.
   ExprId SortKey(const Value& value) { return IsFloat(value.dtype) ? OrderKey(value) : Use(value); }

@@ -34,6 +34,7 @@ bool IsChain(const std::set<int64_t>& boundaries) {
 std::vector<int64_t> IterationDims(Emitter& emitter, InstrId root,
                                    const std::vector<int64_t>& dims) {
   std::set<int64_t> boundaries = Boundaries(dims);
+  if (boundaries.contains(0)) return dims;  // no elements: nothing to divide
   std::set<InstrId> seen = {root};
   std::vector<InstrId> work = {root};
   bool refined = false;

@@ -213,30 +213,28 @@ Value Emitter::Gather(const Instr& in, const Indices& indices) {
 Value Emitter::WideBitcast(const Instr& in, const Indices& indices) {
   const InstrId operand = in.operands[0];
   const DType to = in.shape.dtype, from = instr(operand).shape.dtype;
-  if (ByteSize(from) > ByteSize(to)) {
+  const int to_bits = BitWidth(to), from_bits = BitWidth(from);
+  const auto unsigned_of = [](int bits) {
+    return bits == 64   ? DType::kU64
+           : bits == 32 ? DType::kU32
+           : bits == 16 ? DType::kU16
+                        : DType::kU8;
+  };
+  if (from_bits > to_bits) {
     const Value wide = Emit(operand, Indices(indices.begin(), indices.end() - 1));
-    const DType type = ByteSize(from) == 8   ? DType::kU64
-                       : ByteSize(from) == 4 ? DType::kU32
-                                             : DType::kU16;
-    const ExprId amount =
-        builder_.Convert(builder_.Mul(Expr(indices.back()), ByteSize(to) * 8), type);
+    const DType type = unsigned_of(from_bits);
+    const ExprId amount = builder_.Convert(builder_.Mul(Expr(indices.back()), to_bits), type);
     const ExprId shifted = builder_.Binary(Op::kShiftRightLogical, BitsOf(wide), amount);
-    const DType narrow = ByteSize(to) == 1   ? DType::kU8
-                         : ByteSize(to) == 2 ? DType::kU16
-                                             : DType::kU32;
-    return Bind(in.name, to, FromBits(to, builder_.Convert(shifted, narrow)));
+    return Bind(in.name, to, FromBits(to, builder_.Convert(shifted, unsigned_of(to_bits))));
   }
-  const DType type = ByteSize(to) == 8   ? DType::kU64
-                     : ByteSize(to) == 4 ? DType::kU32
-                                         : DType::kU16;
+  const DType type = unsigned_of(to_bits);
   std::optional<ExprId> bits;
-  for (int64_t part = 0; part < ByteSize(to) / ByteSize(from); ++part) {
+  for (int64_t part = 0; part < to_bits / from_bits; ++part) {
     Indices at = indices;
     at.push_back(ConstantIndex(part));
     const ExprId piece = builder_.Convert(BitsOf(Emit(operand, at)), type);
-    const ExprId shifted =
-        builder_.Binary(Op::kShiftLeft, piece,
-                        builder_.Constant(type, static_cast<uint64_t>(part * ByteSize(from) * 8)));
+    const ExprId shifted = builder_.Binary(
+        Op::kShiftLeft, piece, builder_.Constant(type, static_cast<uint64_t>(part * from_bits)));
     bits = bits ? builder_.Binary(Op::kOr, *bits, shifted) : shifted;
   }
   return Bind(in.name, to, FromBits(to, *bits));

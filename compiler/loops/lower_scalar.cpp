@@ -51,17 +51,21 @@ Op LogicalOp(Op op) {
 Value Emitter::ConvertValue(const Instr& instr, const Value& value) {
   const DType from = value.dtype, to = instr.shape.dtype;
   if (from == to) return value;
-  ExprId held = Use(value);
-  if (!IsNarrowFloat(to)) return Bind(instr.name, to, builder_.Convert(held, to));
   // An explicit convert rounds in every mode, once, from the value as held.
-  held = builder_.Convert(builder_.Convert(held, to), DType::kF32);
-  return Bind(instr.name, to, held);
+  if (IsNarrowFloat(to) || WrapsInByte(to)) return Bind(instr.name, to, NarrowedFrom(value, to));
+  return Bind(instr.name, to, builder_.Convert(Use(value), to));
 }
 
 ExprId Emitter::BitsOf(const Value& value) {
   const DType dtype = value.dtype;
   const ExprId held = Use(value);
   if (dtype == DType::kPred) return builder_.Convert(held, DType::kU8);
+  if (WrapsInByte(dtype)) {
+    const uint64_t mask = (uint64_t{1} << BitWidth(dtype)) - 1;
+    return builder_.Binary(Op::kAnd, builder_.BitcastConvert(held, DType::kU8),
+                           builder_.Constant(DType::kU8, mask));
+  }
+  if (IsNarrowFloat(dtype) && BitWidth(dtype) <= 8) return ToStorage(dtype, held);
   if (dtype == DType::kF16)
     return builder_.BitcastConvert(builder_.Convert(held, dtype), DType::kU16);
   if (dtype == DType::kBF16) {
@@ -76,6 +80,8 @@ ExprId Emitter::BitsOf(const Value& value) {
 
 ExprId Emitter::FromBits(DType dtype, ExprId bits) {
   if (dtype == DType::kPred) return builder_.Convert(bits, dtype);
+  if (WrapsInByte(dtype)) return Narrowed(dtype, builder_.BitcastConvert(bits, StorageType(dtype)));
+  if (IsNarrowFloat(dtype) && BitWidth(dtype) <= 8) return FromStorage(dtype, bits);
   if (dtype == DType::kF16)
     return builder_.Convert(builder_.BitcastConvert(bits, dtype), DType::kF32);
   if (dtype == DType::kBF16) {
@@ -182,10 +188,14 @@ Value Emitter::Elementwise(const Computation&, const Instr& instr,
     default: break;
   }
   const Op op = dtype == DType::kPred ? LogicalOp(instr.op) : instr.op;
+  if (WrapsInByte(dtype)) {
+    if (const auto bits = OnNarrowBits(op, dtype, arguments))
+      return Round(instr.name, dtype, *bits);
+  }
   const ExprId held = arguments.size() == 1
                           ? builder_.Unary(op, Use(arguments[0]))
                           : builder_.Binary(op, Use(arguments[0]), Use(arguments[1]));
-  if (KeepsRounding(op)) return Bind(instr.name, dtype, held);
+  if (KeepsRounding(op) && !WrapsInByte(dtype)) return Bind(instr.name, dtype, held);
   return Round(instr.name, dtype, held);
 }
 

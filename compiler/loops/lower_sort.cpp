@@ -17,11 +17,9 @@ std::vector<ExprId> Exprs(Emitter& emitter, const Indices& indices) {
   return exprs;
 }
 
-Value LoadFrom(Emitter& emitter, BufferId buffer, const Indices& at) {
-  Builder& build = emitter.builder();
-  const DType dtype = build.kernel()[buffer].dtype;
-  const ExprId loaded = build.Load(buffer, Exprs(emitter, at));
-  return emitter.Bind("x", dtype, build.Convert(loaded, HeldType(dtype)));
+Value LoadFrom(Emitter& emitter, DType dtype, BufferId buffer, const Indices& at) {
+  const ExprId stored = emitter.builder().Load(buffer, Exprs(emitter, at));
+  return emitter.Bind("x", dtype, emitter.FromStorage(dtype, stored));
 }
 
 void StoreTo(Emitter& emitter, BufferId buffer, const Indices& at, const Value& value) {
@@ -82,9 +80,10 @@ struct MergePass {
     at_right[dim] = Cursor(right);
     target[dim] = place;
     std::vector<Value> lefts, rights, arguments;
-    for (const BufferId buffer : from) {
-      lefts.push_back(LoadFrom(emitter, buffer, at_left));
-      rights.push_back(LoadFrom(emitter, buffer, at_right));
+    for (size_t i = 0; i < from.size(); ++i) {
+      const DType dtype = emitter.instr(sort.operands[i]).shape.dtype;
+      lefts.push_back(LoadFrom(emitter, dtype, from[i], at_left));
+      rights.push_back(LoadFrom(emitter, dtype, from[i], at_right));
       arguments.insert(arguments.end(), {rights.back(), lefts.back()});
     }
     const Value right_first = emitter.Region(sort.called[0], arguments).front();
@@ -115,8 +114,8 @@ void LowerSort(Lowering& lowering, size_t root) {
   std::vector<BufferId> to = lowering.results[root], from;
   if (passes > 0) {
     for (const InstrId operand : in.operands)
-      from.push_back(
-          emitter.builder().AddScratch("merged", emitter.instr(operand).shape.dtype, dims));
+      from.push_back(emitter.builder().AddScratch(
+          "merged", StorageType(emitter.instr(operand).shape.dtype), dims));
   }
   if (passes % 2 == 1) std::swap(from, to);
   std::vector<int64_t> outer = dims;
@@ -163,8 +162,8 @@ struct TopK {
     const BufferId where = emitter.Accumulator(index, build.Convert(emitter.Expr(position), index));
     const BufferId shifting = emitter.Accumulator(DType::kPred, build.Constant(DType::kPred, 0));
     emitter.Loop('k', emitter.FreeNumber('k'), attrs.k, true, [&](const Affine& place) {
-      const Value kept = LoadFrom(emitter, values, At(row, place));
-      const Value kept_where = LoadFrom(emitter, positions, At(row, place));
+      const Value kept = LoadFrom(emitter, value.dtype, values, At(row, place));
+      const Value kept_where = LoadFrom(emitter, index, positions, At(row, place));
       const Value moving = emitter.Bind("x", value.dtype, emitter.Read(candidate));
       const Value moving_where = emitter.Bind("x", index, emitter.Read(where));
       const ExprId in_use =
@@ -207,7 +206,7 @@ void LowerTopK(Lowering& lowering, size_t root) {
     emitter.Loop('e', emitter.FreeNumber('e'), length - attrs.k, true, [&](const Affine& step) {
       const Affine position = step + attrs.k, last = ConstantIndex(attrs.k - 1);
       const Value value = element(row, position);
-      const Value worst = LoadFrom(emitter, top.values, top.At(row, last));
+      const Value worst = LoadFrom(emitter, value.dtype, top.values, top.At(row, last));
       emitter.If(top.Beats(value, worst), [&] { top.Insert(row, value, position, last); });
     });
   });

@@ -86,10 +86,10 @@ void Apply(Lowering& lowering, size_t root, const Indices& at, std::span<const V
   const auto& results = lowering.results[root];
   const Instr& in = lowering.root(root);
   std::vector<Value> current;
-  for (const BufferId result : results) {
-    const DType dtype = build.kernel()[result].dtype;
-    current.push_back(emitter.Bind(
-        "old", dtype, build.Convert(build.Load(result, Exprs(emitter, at)), HeldType(dtype))));
+  for (size_t i = 0; i < results.size(); ++i) {
+    const DType dtype = (in.shape.is_tuple ? in.shape.elements[i] : in.shape).dtype;
+    const ExprId stored = build.Load(results[i], Exprs(emitter, at));
+    current.push_back(emitter.Bind("old", dtype, emitter.FromStorage(dtype, stored)));
   }
   std::vector<Value> arguments(current);
   arguments.insert(update_first ? arguments.begin() : arguments.end(), updates.begin(),
