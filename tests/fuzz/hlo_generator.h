@@ -159,6 +159,7 @@ class HloGenerator {
 template <class Fill>
 ComputationId HloGenerator::Nested(std::string_view name, const std::vector<Shape>& parameters,
                                    bool is_scalar, const Fill& fill) {
+  if (invalid_) return {0};  // the step is about to be undone
   Scope scope;
   scope.is_scalar = is_scalar;
   scope.depth = scope_->depth + 1;
