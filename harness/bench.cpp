@@ -5,6 +5,7 @@
 #include <chrono>
 #include <new>
 
+#include "harness/limits.h"
 #include "results_db/db.h"
 
 namespace fusemark {
@@ -68,6 +69,8 @@ struct Prepared {
 Result<Prepared> Prepare(const BenchRequest& request, const CompileFn& compile, ResultRow& row) {
   Prepared prepared;
   FM_TRY(prepared.executable, CompileRow(request, compile, row));
+  FM_RETURN_IF_ERROR(CheckMemory(
+      request.workload->module, prepared.executable->Stats().peak_arena_bytes, request.max_memory));
   for (const Tensor& input : request.inputs) prepared.params.push_back(input.data.get());
   FM_TRY(prepared.outputs, MakeOutputs(request.workload->module));
   for (const Tensor& output : prepared.outputs) prepared.results.push_back(output.data.get());

@@ -29,6 +29,7 @@ struct BenchRequest {
   std::string reference;                          // how the report calls them
   ConfigSource config_source = ConfigSource::kDefault;
   std::string config_note;
+  int64_t max_memory = 0;  // bytes that parameters, results and intermediates may take; 0: any
 };
 
 struct BenchResult {

@@ -7,6 +7,7 @@
 #include "compiler/compile.h"
 #include "compiler/support/hash.h"
 #include "compiler/text/text.h"
+#include "harness/limits.h"
 #include "workloads/inputs.h"
 #include "workloads/npz.h"
 
@@ -74,8 +75,10 @@ Result<LoadedWorkload> LoadForRun(const std::string& name, const LoadOptions& op
   code = ExitCode::kFailed;
   try {
     FM_TRY(loaded.workload, LoadWorkload(name, options.input_spec.empty() ? nullptr : &given));
+    FM_RETURN_IF_ERROR(CheckMemory(loaded.workload.module, options.max_memory));
     FM_RETURN_IF_ERROR(CheckSupported(loaded.workload.module));
     loaded.module_hash = ModuleHash(loaded.workload.module);
+    if (options.without_inputs) return loaded;
     code = ExitCode::kUsage;
     FM_TRY(loaded.inputs, MakeInputs(loaded, options, given));
   } catch (const std::bad_alloc&) {

@@ -18,6 +18,8 @@ namespace fusemark {
 struct LoadOptions {
   std::string inputs_npz, input_spec;  // files; empty if not given
   uint64_t seed = 0;                   // 0: the documented rule
+  int64_t max_memory = 0;              // bytes; 0: no limit
+  bool without_inputs = false;         // the expectations bring them
 };
 
 struct LoadedWorkload {

@@ -108,6 +108,11 @@ int64_t FindMismatch(const OpExpectation& expected, const Tensor& output, bool s
 
 }  // namespace
 
+bool IsOpCaseFile(const std::string& path) {
+  const auto json = LoadJson(path);
+  return json.ok() && json->is_object() && json->contains("expected");
+}
+
 Result<OpCase> LoadOpCase(const std::string& path) {
   FM_TRY(const Json json, LoadJson(path));
   OpCase result;

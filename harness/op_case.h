@@ -33,6 +33,8 @@ struct OpCase {
 };
 
 Result<OpCase> LoadOpCase(const std::string& path);
+// Does the file hold an operation case? (Else it may be a golden.)
+bool IsOpCaseFile(const std::string& path);
 
 // "" if the outputs pass, else what is wrong and where. `exact` takes any NaN for a NaN, and -0
 // for +0 except where the case only moves data or changes signs.

@@ -82,9 +82,9 @@ U32 Decode(const FloatFormat& format, const U32& byte) {
   }
   if (format.specials == FloatSpecials::kFn)
     bits = bits.Unless(magnitude.Is(Direction::kEq, ones), quiet);
-  if (format.specials == FloatSpecials::kFnuz)
-    bits = bits.Unless(byte.Is(Direction::kEq, ones + 1), quiet);
-  return bits | ((byte >> width) << 31);
+  bits = bits | ((byte >> width) << 31);
+  if (format.specials != FloatSpecials::kFnuz) return bits;
+  return bits.Unless(byte.Is(Direction::kEq, ones + 1), quiet);  // its only NaN has no sign
 }
 
 // Powers of two only: the nearer one on a logarithmic scale; no sign, no zero.

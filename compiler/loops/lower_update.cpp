@@ -228,6 +228,7 @@ void LowerSelectAndScatter(Lowering& lowering, size_t root) {
   Builder& build = emitter.builder();
   const Instr& in = lowering.root(root);
   const auto& dims = in.shape.dims;
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return;
   const BufferId result = lowering.results[root][0];
   emitter.Nest('i', dims, false, [&](const Indices& indices) {
     const Value init = emitter.Emit(in.operands[2], {});

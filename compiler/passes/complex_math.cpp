@@ -170,13 +170,17 @@ Complex LogPlusOne(Complex z) {
 
 // t = sqrt((|a| + |z|) / 2), which adds and never cancels; the other part is b / 2t.
 Complex SquareRoot(Complex z) {
-  const Real a = Abs(z.re), b = Abs(z.im);
-  const Real t = Sqrt(a * 0.125 + Modulus(z) * 0.125) * 2;
+  // Denormal parts are lifted by an even power of two first.
+  const Real tiny = PartsOf(z).large.Is(Direction::kLt, 0x1p-900);
+  const Real lift = tiny.Pick(z.re.Splat(0x1p200), z.re.Splat(1));
+  const Real a = Abs(z.re) * lift, b = Abs(z.im) * lift;
+  const Real t = Sqrt(a * 0.125 + Modulus({a, b}) * 0.125) * 2;
   const Real zero = t.Is(Direction::kEq, 0);
   const Real other = zero.Pick(t, b / t * 0.5);
   const Real right = z.re.Is(Direction::kGe, 0);
-  const Real im = right.Pick(other, t);
-  return {right.Pick(t, other), z.im.HasSign().Pick(-im, im)};
+  const Real back = tiny.Pick(z.re.Splat(0x1p-100), z.re.Splat(1));
+  const Real re = right.Pick(t, other) * back, im = right.Pick(other, t) * back;
+  return {re, z.im.HasSign().Pick(-im, im)};
 }
 
 Complex CubeRoot(Complex z) {

@@ -317,7 +317,8 @@ class ProgramBuilder::ComputationBuilder {
         return LibraryCall(plan.roots[0], std::move(library));
       }
     }
-    if (plan.klass == loops::KernelClass::kUpdate && plan.roots.size() == 1) {
+    const bool one_result = lowered.kernel.results.size() == 1;
+    if (plan.klass == loops::KernelClass::kUpdate && plan.roots.size() == 1 && one_result) {
       const int32_t in_place = lowered.kernel[lowered.kernel.results[0]].in_place_of;
       const int64_t updated =
           in_place < 0 ? -1 : UpdatedLeaf(plan, lowered.operands[static_cast<size_t>(in_place)]);

@@ -3,19 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <optional>
+#include <thread>
 
 #include "compiler/support/strings.h"
 #include "harness/bench.h"
 #include "harness/commands/commands.h"
 #include "harness/commands/engine_options.h"
 #include "harness/environment.h"
+#include "harness/folder_check.h"
 #include "harness/golden.h"
 #include "harness/interrupt.h"
+#include "harness/limits.h"
 #include "harness/load.h"
+#include "harness/op_case.h"
 #include "harness/options.h"
 #include "harness/output.h"
 #include "harness/report.h"
+#include "harness/report_folder.h"
 #include "results_db/queries.h"
 
 namespace fusemark {
@@ -26,18 +33,45 @@ namespace fs = std::filesystem;
 struct CheckArguments {
   std::vector<std::string> workloads;
   std::string engines = "off,on", golden, inputs, input_spec, format = "text", output;
-  int threads = 0;
+  std::string timeout, max_memory, filter;
+  int threads = 0, jobs = 0;
   uint64_t seed = 0;
+  bool allow_unsupported = false;
 };
+
+// What a file next to the module expects of it: a golden, or an operation case with its own inputs.
+struct Expectations {
+  std::optional<Golden> golden;
+  std::optional<OpCase> op_case;
+};
+
+Result<Expectations> LoadExpectations(const std::string& path) {
+  Expectations expectations;
+  if (IsOpCaseFile(path)) {
+    FM_TRY(expectations.op_case, LoadOpCase(path));
+  } else {
+    FM_TRY(expectations.golden, LoadGolden(path));
+  }
+  return expectations;
+}
 
 class CheckCommand {
  public:
   explicit CheckCommand(const CheckArguments& arguments) : arguments_(arguments) {}
 
   Outcome Execute() {
+    if (IsFolder()) {
+      Folder();
+      return outcome_;
+    }
     if (!Prepare()) return outcome_;
+    const TimeLimit limit(timeout_ns_, Join(arguments_.workloads, ", "));
     for (size_t i = 0; i < arguments_.workloads.size() && !Interrupted(); ++i) CheckWorkload(i);
-    if (Interrupted()) outcome_.Add(ExitCode::kInterrupted, "interrupted: finished rows are kept");
+    if (limit.over()) {
+      outcome_.Add(ExitCode::kFailed, limit.message());
+    } else if (Interrupted()) {
+      outcome_.Add(ExitCode::kInterrupted, "interrupted: finished rows are kept");
+    }
     Report();
     return outcome_;
   }
@@ -48,11 +82,84 @@ class CheckCommand {
     return false;
   }
 
+  bool IsFolder() const {
+    std::error_code ignored;
+    return arguments_.workloads.size() == 1 && fs::is_directory(arguments_.workloads[0], ignored);
+  }
+
+  // What both ways of checking share.
+  bool PrepareLimits() {
+    if (!arguments_.timeout.empty()) timeout_ns_ = ParseDuration(arguments_.timeout).value();
+    if (!arguments_.max_memory.empty()) max_memory_ = ParseBytes(arguments_.max_memory).value();
+    engines_ = ParseEngines(arguments_.engines).value();
+    load_ = {arguments_.inputs, arguments_.input_spec, arguments_.seed, max_memory_};
+    return true;
+  }
+
+  void Folder() {
+    FolderRequest request;
+    if (!PrepareLimits() || !PrepareFolder(request)) return;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto progress = [](void* self, size_t done, size_t total) {
+      static_cast<CheckCommand*>(self)->progress_.Update(fmt::format("[{}/{}]", done, total));
+    };
+    const std::vector<CaseResult> results = CheckFolder(request, progress, this);
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    progress_.Clear();
+    const size_t modules = request.modules.size();
+    const std::string text = arguments_.format == "json"    ? FolderJson(results, modules, seconds)
+                             : arguments_.format == "junit" ? FolderJunit(results, seconds)
+                                                            : FolderText(results, modules, seconds);
+    const Result<void> written = WriteOutput(arguments_.output, text);
+    if (!written.ok()) outcome_.Add(ExitCode::kFailed, written.error().message);
+    JudgeFolder(CountCases(results));
+  }
+
+  bool PrepareFolder(FolderRequest& request) {
+    Result<std::vector<std::string>> modules =
+        ModulesIn(arguments_.workloads[0], arguments_.filter);
+    if (!modules.ok()) return Usage(modules.error().message);
+    std::error_code ignored;
+    if (!arguments_.golden.empty() && !fs::is_directory(arguments_.golden, ignored)) {
+      return Usage("--golden '" + arguments_.golden +
+                   "' is no directory: a folder of modules needs one of <stem>.json");
+    }
+    if (!arguments_.inputs.empty())
+      return Usage("--inputs belong to one workload, not to a folder");
+    request.program = fs::read_symlink("/proc/self/exe", ignored).string();
+    request.modules = std::move(*modules);
+    request.golden = arguments_.golden;
+    request.input_spec = arguments_.input_spec;
+    for (const Engine engine : engines_) request.engines.emplace_back(EngineName(engine));
+    request.threads = std::max(1, arguments_.threads);
+    const int cpus = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    request.jobs = arguments_.jobs > 0 ? arguments_.jobs : std::max(1, cpus / request.threads);
+    constexpr int64_t kDefaultLimitNs = 60'000'000'000;
+    request.timeout_ns = timeout_ns_ > 0 ? timeout_ns_ : kDefaultLimitNs;
+    request.max_memory = max_memory_;
+    return true;
+  }
+
+  void JudgeFolder(const CaseCounts& counts) {
+    const auto count = [&](CaseStatus status) { return counts[static_cast<size_t>(status)]; };
+    if (Interrupted()) outcome_.Add(ExitCode::kInterrupted, "interrupted: finished cases are kept");
+    if (const int wrong = count(CaseStatus::kFail); wrong > 0)
+      outcome_.Add(ExitCode::kNumerics, fmt::format("{} cases have wrong results", wrong));
+    int failed = 0;
+    for (const CaseStatus status : {CaseStatus::kInvalid, CaseStatus::kError, CaseStatus::kTimeout,
+                                    CaseStatus::kOutOfMemory, CaseStatus::kCrash})
+      failed += count(status);
+    if (!arguments_.allow_unsupported) failed += count(CaseStatus::kUnsupported);
+    if (failed > 0)
+      outcome_.Add(ExitCode::kFailed, fmt::format("{} cases could not be judged", failed));
+  }
+
   bool Prepare() {
+    if (!PrepareLimits()) return false;
     const Result<void> names = CheckWorkloadNames(arguments_.workloads);
     if (!names.ok()) return Usage(names.error().message);
-    engines_ = ParseEngines(arguments_.engines).value();
-    load_ = {arguments_.inputs, arguments_.input_spec, arguments_.seed};
+    if (arguments_.format == "junit") return Usage("--format junit is for folders of modules");
     std::error_code ignored;
     const fs::path golden = arguments_.golden;
     if (golden.empty()) {
@@ -100,13 +207,21 @@ class CheckCommand {
     const std::string stem = WorkloadStem(name);
     label_ = fmt::format("[{}/{}] {}", index + 1, arguments_.workloads.size(), stem);
     progress_.Update(label_ + ": loading");
+    Result<Expectations> expected_values = Expectations{};
+    if (!arguments_.golden.empty()) expected_values = LoadExpectations(GoldenPath(stem));
+    if (!expected_values.ok())
+      return FailWorkload(stem, ExitCode::kFailed, expected_values.error());
+    LoadOptions load = load_;
+    load.without_inputs = expected_values->op_case.has_value();
     ExitCode code = ExitCode::kOk;
-    const Result<LoadedWorkload> loaded = LoadForRun(name, load_, code);
+    Result<LoadedWorkload> loaded = LoadForRun(name, load, code);
     if (!loaded.ok()) return FailWorkload(stem, code, loaded.error());
+    if (load.without_inputs) {
+      const Result<void> taken = TakeInputs(*expected_values->op_case, *loaded);
+      if (!taken.ok()) return FailWorkload(stem, ExitCode::kFailed, taken.error());
+    }
     if (!arguments_.golden.empty()) {
-      const Result<Golden> golden = LoadGolden(GoldenPath(stem));
-      if (!golden.ok()) return FailWorkload(stem, ExitCode::kFailed, golden.error());
-      for (const Engine engine : engines_) CheckAgainstGolden(*loaded, engine, *golden);
+      for (const Engine engine : engines_) CheckAgainstFile(*loaded, engine, *expected_values);
       return;
     }
     progress_.Update(label_ + ": reference");
@@ -140,6 +255,7 @@ class CheckCommand {
     request.workload = &loaded.workload;
     request.compile = OptionsFor(engine, threads_, {});
     request.inputs = loaded.inputs;
+    request.max_memory = max_memory_;
     return request;
   }
 
@@ -152,12 +268,33 @@ class CheckCommand {
     FinishRow(RunOnce(request, Compile).row);
   }
 
-  void CheckAgainstGolden(const LoadedWorkload& loaded, Engine engine, const Golden& golden) {
+  // The case's inputs, which must be those of the module.
+  static Result<void> TakeInputs(OpCase& op_case, LoadedWorkload& loaded) {
+    const std::vector<Shape> leaves = ParameterLeaves(loaded.workload.module);
+    bool same = leaves.size() == op_case.inputs.size();
+    for (size_t i = 0; same && i < leaves.size(); ++i)
+      same = SameType(leaves[i], op_case.inputs[i].shape);
+    if (!same) {
+      return Invalid("the inputs of case '" + op_case.name +
+                     "' are not those of the module's entry parameters");
+    }
+    loaded.inputs = std::move(op_case.inputs);
+    return Ok();
+  }
+
+  void CheckAgainstFile(const LoadedWorkload& loaded, Engine engine,
+                        const Expectations& expectations) {
     if (Interrupted()) return;
     const BenchRequest request = RequestFor(loaded, engine);
     BenchResult result = RunOnce(request, Compile);
     if (result.row.status == RunStatus::kOk) {
-      Judge(CompareWithGolden(golden, result.outputs), result.outputs, result.row);
+      if (expectations.golden) {
+        Judge(CompareWithGolden(*expectations.golden, result.outputs), result.outputs, result.row);
+      } else {
+        const std::string problem = CompareWithOpCase(*expectations.op_case, result.outputs);
+        result.row.numerics.status = problem.empty() ? Numerics::kPass : Numerics::kFail;
+        if (!problem.empty()) result.row.numerics.messages.push_back(problem);
+      }
       result.row.numerics.reference = GoldenPath(loaded.workload.name);
     }
     FinishRow(std::move(result.row));
@@ -218,6 +355,7 @@ class CheckCommand {
   LoadOptions load_;
   std::vector<Engine> engines_;
   int threads_ = 1;
+  int64_t timeout_ns_ = 0, max_memory_ = 0;
   std::vector<ResultRow> rows_;
   std::string label_;
 };
@@ -228,21 +366,33 @@ void AddCheckCommand(CLI::App& app, SelectedCommand& selected) {
   CLI::App* command = app.add_subcommand("check", "Compare results with goldens or the reference");
   auto arguments = std::make_shared<CheckArguments>();
   CheckArguments& a = *arguments;
-  command->add_option("WORKLOAD", a.workloads, "HLO text file, workload YAML or built-in name")
+  command
+      ->add_option(
+          "WORKLOAD", a.workloads,
+          "HLO text file, workload YAML or built-in name; or one folder of *.hlo, each in\n"
+          "a process of its own")
       ->required();
   command->add_option("--engine", a.engines, "off, on, reference; separated by commas")
       ->check(CheckedBy(ParseEngines))
       ->capture_default_str();
-  command->add_option("--golden", a.golden,
-                      "Golden file, or a directory of <stem>.json; none: the reference decides");
+  command->add_option(
+      "--golden", a.golden,
+      "Golden or operation case, or a directory of <stem>.json; none: the reference\n"
+      "decides");
   CLI::Option* inputs = command->add_option("--inputs", a.inputs, "Inputs from an .npz archive");
   command
       ->add_option("--input-spec", a.input_spec,
                    "Overrides for synthesised inputs; default: inputs.json near the goldens")
       ->excludes(inputs);
   AddThreadsOption(*command, a.threads);
-  command->add_option("--format", a.format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
+  AddLimitOptions(*command, a.timeout, a.max_memory);
+  command->add_option("--jobs", a.jobs, "Folder: processes at once; default: CPUs / threads")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--filter", a.filter, "Folder: only files of this shell pattern");
+  command->add_flag("--allow-unsupported", a.allow_unsupported,
+                    "Folder: what is refused by name is no failure");
+  command->add_option("--format", a.format, "text, json or, for a folder, junit")
+      ->check(CLI::IsMember({"text", "json", "junit"}))
       ->capture_default_str();
   command->add_option("-o,--output", a.output, "Write the results here instead of to stdout");
   command->add_option("--seed", a.seed, "Seed of synthesised inputs; 0 is the documented rule")

@@ -7,6 +7,8 @@
 #include <functional>
 
 #include "harness/exit_code.h"
+#include "harness/limits.h"
+#include "harness/options.h"
 
 namespace fusemark {
 
@@ -37,6 +39,20 @@ CLI::Validator CheckedBy(Parser parser) {
         return parsed.ok() ? std::string() : parsed.error().message;
       },
       "");
+}
+
+// --timeout and --max-memory (harness/limits.h).
+inline void AddLimitOptions(CLI::App& command, std::string& timeout, std::string& max_memory) {
+  command
+      .add_option("--timeout", timeout,
+                  "Most time the whole may take, e.g. 60s; then exit 4. A folder: each process")
+      ->check(CheckedBy(ParseDuration));
+  command
+      .add_option(
+          "--max-memory", max_memory,
+          "Most memory for parameters, results and intermediates, e.g. 4GiB; refused before\n"
+          "it is allocated")
+      ->check(CheckedBy(ParseBytes));
 }
 
 }  // namespace fusemark

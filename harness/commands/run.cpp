@@ -12,6 +12,7 @@
 #include "harness/commands/engine_options.h"
 #include "harness/environment.h"
 #include "harness/interrupt.h"
+#include "harness/limits.h"
 #include "harness/load.h"
 #include "harness/options.h"
 #include "harness/output.h"
@@ -31,6 +32,7 @@ struct RunArguments {
   int64_t iterations = 0;
   uint64_t seed = 0;
   std::string inputs, input_spec, save_outputs, db, format = "text", output;
+  std::string timeout, max_memory;
 };
 
 class RunCommand {
@@ -43,8 +45,13 @@ class RunCommand {
       Report();
       return outcome_;
     }
+    const TimeLimit limit(timeout_ns_, Join(names_, ", "));
     for (size_t i = 0; i < names_.size() && !Interrupted(); ++i) RunWorkload(i);
-    if (Interrupted()) outcome_.Add(ExitCode::kInterrupted, "interrupted: finished rows are kept");
+    if (limit.over()) {
+      outcome_.Add(ExitCode::kFailed, limit.message());
+    } else if (Interrupted()) {
+      outcome_.Add(ExitCode::kInterrupted, "interrupted: finished rows are kept");
+    }
     const bool measured = std::any_of(rows_.begin(), rows_.end(),
                                       [](const ResultRow& row) { return row.latency.n > 0; });
     if (!measured) outcome_.Add(ExitCode::kFailed, "nothing was measured");
@@ -72,6 +79,8 @@ class RunCommand {
     measure_.warmup = ParseWarmup(arguments_.warmup).value();
     measure_.duration_ns = ParseDuration(arguments_.duration).value();
     measure_.iterations = arguments_.iterations;
+    if (!arguments_.timeout.empty()) timeout_ns_ = ParseDuration(arguments_.timeout).value();
+    if (!arguments_.max_memory.empty()) max_memory_ = ParseBytes(arguments_.max_memory).value();
     measure_.warmup.limit_ns =
         std::clamp<int64_t>(3 * measure_.duration_ns, 1'000'000'000, 30'000'000'000);
     measure_.cancelled = &Interrupted();
@@ -114,8 +123,8 @@ class RunCommand {
     label_ = fmt::format("[{}/{}] {}", index + 1, names_.size(), WorkloadStem(name));
     progress_.Update(label_ + ": loading");
     ExitCode code = ExitCode::kOk;
-    Result<LoadedWorkload> loaded =
-        LoadForRun(name, {arguments_.inputs, arguments_.input_spec, arguments_.seed}, code);
+    Result<LoadedWorkload> loaded = LoadForRun(
+        name, {arguments_.inputs, arguments_.input_spec, arguments_.seed, max_memory_}, code);
     if (!loaded.ok()) return FailWorkload(name, code, loaded.error());
     std::vector<int64_t> residents = loaded->workload.resident;
     if (!arguments_.resident.empty()) {
@@ -168,6 +177,7 @@ class RunCommand {
     request.workload = &loaded.workload;
     request.compile = OptionsFor(engine, threads_, residents);
     request.measure = measure_;
+    request.max_memory = max_memory_;
     request.measure.progress = [&](Phase phase, int64_t iterations, int64_t elapsed_ns) {
       ShowPhase(label, phase, iterations, elapsed_ns);
     };
@@ -297,6 +307,7 @@ class RunCommand {
   std::vector<Engine> engines_;
   MeasureOptions measure_;
   int threads_ = 1;
+  int64_t timeout_ns_ = 0, max_memory_ = 0;
   std::unique_ptr<Recorder> recorder_;
   std::vector<ResultRow> rows_;
   std::vector<std::string> output_names_;
@@ -318,6 +329,7 @@ void AddRunCommand(CLI::App& app, SelectedCommand& selected) {
       ->capture_default_str();
   command->add_flag("--tuned", a.tuned, "Engine on: use the stored config of 'fusemark tune'");
   AddThreadsOption(*command, a.threads);
+  AddLimitOptions(*command, a.timeout, a.max_memory);
   CLI::Option* duration =
       command->add_option("--duration", a.duration, "Time to measure, e.g. 3s, 500ms")
           ->check(CheckedBy(ParseDuration))
