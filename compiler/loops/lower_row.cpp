@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
 
 #include "compiler/loops/lower_nests.h"
@@ -140,21 +142,22 @@ class RowLowering {
     Set kept, refused;
     for (bool again = true; again;) {
       again = false;
-      const auto needs = Needs(kept);
-      for (uint32_t i = static_cast<uint32_t>(emitter_.computation().instrs.size()); i-- > 0;) {
-        const Instr& in = emitter_.instr({i});
-        const auto uses = std::count_if(needs.begin(), needs.end(),
-                                        [&](const Set& set) { return set.contains({i}); });
-        if (uses < 2 || kept.contains({i}) || refused.contains({i}) || !IsDear(in.op) ||
+      std::map<InstrId, int, std::greater<>> uses;  // by stages that need it, last first
+      for (const Set& set : Needs(kept)) {
+        for (const InstrId id : set) ++uses[id];
+      }
+      for (const auto& [id, stages] : uses) {
+        const Instr& in = emitter_.instr(id);
+        if (stages < 2 || kept.contains(id) || refused.contains(id) || !IsDear(in.op) ||
             in.shape.is_tuple || in.shape.dims != shape_.dims)
           continue;
         const int64_t more = elements * ByteSize(HeldType(in.shape.dtype));
         if (bytes + more > kRowBytes) {
-          refused.insert({i});
+          refused.insert(id);
           continue;
         }
         bytes += more;
-        kept.insert({i});
+        kept.insert(id);
         again = true;
         break;
       }
