@@ -308,7 +308,7 @@ Result<std::vector<std::string>> ModulesIn(const std::string& directory,
   if (error) return Invalid("cannot list '" + directory + "': " + error.message());
   if (modules.empty()) {
     const std::string which = filter.empty() ? "" : " that matches '" + filter + "'";
-    return Invalid("there is no *.hlo file" + which + " in '" + directory + "'");
+    return Invalid("there is no *.hlo file" + which + " in directory '" + directory + "'");
   }
   std::sort(modules.begin(), modules.end());
   return modules;

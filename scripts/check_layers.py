@@ -71,8 +71,8 @@ LIBRARIES = {
 }
 FORBIDDEN = {"iostream": "use compiler/support/check.h or std::fwrite: it costs start-up time",
              "regex": "slow to compile and to run; parse by hand"}
-SYSTEM = re.compile(r"(?:sys|linux|asm)/\w+\.h|(?:cpuid|dirent|dlfcn|fcntl|fnmatch|immintrin|poll|pthread|"
-                    r"sched|signal|spawn|stdlib|strings|termios|time|unistd)\.h|[a-z_0-9]+")
+SYSTEM = re.compile(r"(?:sys|linux|asm)/\w+\.h|(?:cpuid|dirent|dlfcn|fcntl|fnmatch|immintrin|poll|"
+                    r"pthread|sched|signal|spawn|stdlib|strings|termios|time|unistd)\.h|[a-z_0-9]+")
 LLVM_FREE = ("support", "ir", "text", "passes", "fusion", "loops", "memory", "reference")
 # What a library's DEPENDS may name besides fusemark_*: lower-case start -> the directories.
 LINKED = {"llvm": ("compiler/codegen", "compiler/jit", "compiler/aot", "compiler/program"),
