@@ -207,7 +207,7 @@ Result<void> VerifyAliases(const Module& module) {
 }
 
 // Everything that follows calls recurses at most this deep; programs stay far below.
-constexpr int kDeepestCalls = 256;
+constexpr int kDeepestCalls = 2048;
 
 Result<void> VerifyCallDepth(const Module& module) {
   std::vector<int> depth(module.computations.size(), 0);

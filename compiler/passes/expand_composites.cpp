@@ -4,39 +4,12 @@
 #include <optional>
 #include <string_view>
 
+#include "compiler/ir/one_device.h"
 #include "compiler/ir/users.h"
 #include "compiler/passes/passes.h"
 
 namespace fusemark {
 namespace {
-
-// Annotations for partitioners and memory spaces: on one device the value passes through.
-constexpr std::string_view kIdentityTargets[] = {"Sharding",
-                                                 "SPMDFullToShardShape",
-                                                 "SPMDShardToFullShape",
-                                                 "annotate_device_placement",
-                                                 "LayoutConstraint",
-                                                 "MoveToHost",
-                                                 "MoveToDevice",
-                                                 "PinToDevice",
-                                                 "xla.sdy.Sharding",
-                                                 "xla.sdy.FuncResultSharding"};
-
-std::string_view ExtraOf(const std::vector<std::pair<std::string, std::string>>& extra,
-                         std::string_view key) {
-  for (const auto& [name, value] : extra) {
-    if (name == key) return value;
-  }
-  return {};
-}
-
-bool RunsOnOneDevice(const Module& module) {
-  const auto is_one = [&](std::string_view key) {
-    const std::string_view value = ExtraOf(module.extra, key);
-    return value.empty() || value == "1";
-  };
-  return is_one("replica_count") && is_one("num_partitions");
-}
 
 class Expander {
  public:
@@ -89,10 +62,7 @@ class Expander {
   }
 
   static std::optional<InstrId> ExpandCustomCall(const Builder& builder, const Instr& instr) {
-    const std::string& target = instr.As<CustomCallAttrs>().target;
-    const bool identity = std::find(std::begin(kIdentityTargets), std::end(kIdentityTargets),
-                                    target) != std::end(kIdentityTargets);
-    if (!identity || instr.operands.size() != 1) return std::nullopt;
+    if (!IsIdentityCall(instr)) return std::nullopt;
     if (!SameType(builder[instr.operands[0]].shape, instr.shape)) return std::nullopt;
     return instr.operands[0];
   }
@@ -137,9 +107,7 @@ class Expander {
   // The one device receives from itself or, where no pair sends to it, zeros.
   static std::optional<InstrId> ExpandPermute(Builder& builder, const Instr& instr) {
     if (instr.operands.size() != 1) return std::nullopt;
-    const std::string_view pairs = ExtraOf(instr.extra, "source_target_pairs");
-    if (pairs.find("{0,0}") != std::string_view::npos)
-      return Received(builder, instr, instr.operands[0]);
+    if (SendsToItself(instr)) return Received(builder, instr, instr.operands[0]);
     const Shape shape = builder[instr.operands[0]].shape;
     if (!shape.is_array()) return std::nullopt;
     const InstrId zero = builder.Constant(ScalarLiteralOf(shape.dtype, 0));

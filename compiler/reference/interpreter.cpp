@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/ir/random.h"
+#include "compiler/reference/collective.h"
 #include "compiler/reference/indices.h"
 #include "compiler/support/check.h"
 
@@ -219,6 +220,7 @@ Value Interpreter::EvalInstr(ComputationId id, const Instr& instr, std::vector<V
           EvalBitcast(instr, *operands[0].array, module_[id][instr.operands[0]].shape));
     default: break;
   }
+  if (ClassOf(instr.op) == OpClass::Collective) return EvalCollective(instr, std::move(operands));
   if (IsElementwise(instr.op)) {
     const Tensor* arrays[3] = {};
     for (size_t i = 0; i < operands.size(); ++i) arrays[i] = operands[i].array.get();

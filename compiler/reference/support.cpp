@@ -1,7 +1,9 @@
 // What the interpreter can run; asked for the whole module before the first instruction runs.
 #include <algorithm>
 
+#include "compiler/ir/one_device.h"
 #include "compiler/ir/random.h"
+#include "compiler/reference/collective.h"
 #include "compiler/reference/evaluate.h"
 #include "compiler/reference/lane_ops.h"
 
@@ -32,14 +34,6 @@ bool SupportsElementwise(const Instr& instr, const std::vector<const Shape*>& op
              dtype == DType::kBF16;
     default: return true;
   }
-}
-
-// Annotations for several devices that mean nothing on one.
-bool IsIdentityCall(const Instr& instr) {
-  if (instr.operands.size() != 1) return false;
-  const std::string& target = instr.As<CustomCallAttrs>().target;
-  return target == "Sharding" || target == "SPMDFullToShardShape" ||
-         target == "SPMDShardToFullShape" || target == "LayoutConstraint";
 }
 
 bool SupportsOp(const Instr& instr, const std::vector<const Shape*>& operands) {
@@ -109,6 +103,8 @@ bool ReferenceSupports(const Module& module, ComputationId computation, InstrId 
   };
   if (!std::all_of(leaves.begin(), leaves.end(), usable)) return false;
   if (IsElementwise(instr.op)) return SupportsElementwise(instr, operands);
+  if (ClassOf(instr.op) == OpClass::Collective)
+    return RunsOnOneDevice(module) && reference::SupportsCollective(instr, operands);
   if (instr.op == Op::kBitcast)
     return ElementCount(instr.shape) == ElementCount(*operands[0]) &&
            ByteSize(instr.shape.dtype) == ByteSize(operands[0]->dtype);

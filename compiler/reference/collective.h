@@ -1,0 +1,14 @@
+// Collectives of one participant: what is sent is what arrives. For modules of one replica and one
+// partition only (ir/one_device.h).
+#pragma once
+
+#include <vector>
+
+#include "compiler/reference/interpreter.h"
+
+namespace fusemark::reference {
+
+bool SupportsCollective(const Instr& instr, const std::vector<const Shape*>& operands);
+Value EvalCollective(const Instr& instr, std::vector<Value> operands);
+
+}  // namespace fusemark::reference
