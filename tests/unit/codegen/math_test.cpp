@@ -1,7 +1,11 @@
 // Error of the inline vector math in units of the last place, against libm in long double, over
 // random bit patterns, ranges of interest and special values.
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <random>
 
@@ -45,7 +49,7 @@ const UnaryCase kUnary[] = {
     {Op::kLogPlusOne, [](long double x) { return std::log1p(x); }, 3, 2.5},
     {Op::kLogistic, Logistic, 3, 3},
     {Op::kTanh, [](long double x) { return std::tanh(x); }, 4, 4},
-    {Op::kErf, [](long double x) { return std::erf(x); }, 4, 1},
+    {Op::kErf, [](long double x) { return std::erf(x); }, 4, 1.5},
     {Op::kSine, [](long double x) { return std::sin(x); }, 2, 1},
     {Op::kCosine, [](long double x) { return std::cos(x); }, 2, 1},
     {Op::kTan, [](long double x) { return std::tan(x); }, 4, 1},
@@ -158,28 +162,47 @@ std::vector<T> Samples(size_t count, uint64_t seed) {
   return values;
 }
 
+// The largest error met, and where.
 template <class T>
-void CheckUnary(const UnaryCase& test, size_t count, int64_t lanes) {
-  const std::vector<T> x = Samples<T>(count, 1 + static_cast<uint64_t>(test.op));
+struct Worst {
+  double ulp = 0;
+  T x = 0, y = 0;
+  int64_t exact = 0, count = 0;  // results that are the nearest value, of all
+
+  void Note(double error, T at_x, T at_y = 0) {
+    ++count;
+    if (error <= 0.5) ++exact;
+    if (error <= ulp) return;
+    ulp = error;
+    x = at_x;
+    y = at_y;
+  }
+};
+
+template <class T>
+Worst<T> WorstUnary(const UnaryCase& test, const std::vector<T>& x, int64_t lanes) {
   const Kernel kernel = ElementwiseKernel(
       {kDTypeOf<T>}, kDTypeOf<T>, static_cast<int64_t>(x.size()), lanes,
       [&](Builder& b, const std::vector<ExprId>& a) { return b.Unary(test.op, a[0]); });
   const std::vector<TestBuffer> results = RunJit(kernel, {BufferOf(x)});
-  const double limit = sizeof(T) == 4 ? test.max_ulp_f32 : test.max_ulp_f64;
-  double worst = 0;
-  T worst_x = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    const double error = UlpError(results[0].template as<T>()[i], test.reference(x[i]));
-    if (error > worst) worst = error, worst_x = x[i];
-  }
-  EXPECT_LE(worst, limit) << OpName(test.op) << " at " << std::hexfloat << worst_x << " lanes "
-                          << lanes;
-  testing::Test::RecordProperty(std::string(OpName(test.op)), std::to_string(worst));
+  Worst<T> worst;
+  for (size_t i = 0; i < x.size(); ++i)
+    worst.Note(UlpError(results[0].template as<T>()[i], test.reference(x[i])), x[i]);
+  return worst;
 }
 
 template <class T>
-void CheckBinary(const BinaryCase& test, size_t count, int64_t lanes) {
-  std::vector<T> x = Samples<T>(count, 3), y = Samples<T>(count, 4);
+void CheckUnary(const UnaryCase& test, size_t count, int64_t lanes) {
+  const auto worst =
+      WorstUnary<T>(test, Samples<T>(count, 1 + static_cast<uint64_t>(test.op)), lanes);
+  const double limit = sizeof(T) == 4 ? test.max_ulp_f32 : test.max_ulp_f64;
+  EXPECT_LE(worst.ulp, limit) << OpName(test.op) << " at " << std::hexfloat << worst.x << " lanes "
+                              << lanes;
+}
+
+template <class T>
+Worst<T> WorstBinary(const BinaryCase& test, size_t count, uint64_t seed, int64_t lanes) {
+  std::vector<T> x = Samples<T>(count, seed), y = Samples<T>(count, seed + 1);
   // All pairs of special values, then pairs of which one is small and integral.
   size_t next = 0;
   for (const T a : Specials<T>()) {
@@ -193,15 +216,18 @@ void CheckBinary(const BinaryCase& test, size_t count, int64_t lanes) {
       {kDTypeOf<T>, kDTypeOf<T>}, kDTypeOf<T>, static_cast<int64_t>(x.size()), lanes,
       [&](Builder& b, const std::vector<ExprId>& a) { return b.Binary(test.op, a[0], a[1]); });
   const auto results = RunJit(kernel, {BufferOf(x), BufferOf(y)});
+  Worst<T> worst;
+  for (size_t i = 0; i < x.size(); ++i)
+    worst.Note(UlpError(results[0].template as<T>()[i], test.reference(x[i], y[i])), x[i], y[i]);
+  return worst;
+}
+
+template <class T>
+void CheckBinary(const BinaryCase& test, size_t count, int64_t lanes) {
+  const auto worst = WorstBinary<T>(test, count, 3, lanes);
   const double limit = sizeof(T) == 4 ? test.max_ulp_f32 : test.max_ulp_f64;
-  double worst = 0;
-  size_t at = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    const double error = UlpError(results[0].template as<T>()[i], test.reference(x[i], y[i]));
-    if (error > worst) worst = error, at = i;
-  }
-  EXPECT_LE(worst, limit) << OpName(test.op) << std::hexfloat << " at " << x[at] << ", " << y[at]
-                          << " got " << results[0].template as<T>()[at] << " lanes " << lanes;
+  EXPECT_LE(worst.ulp, limit) << OpName(test.op) << std::hexfloat << " at " << worst.x << ", "
+                              << worst.y << " lanes " << lanes;
 }
 
 TEST(Math, UnaryF32MillionSamples) {
@@ -239,32 +265,103 @@ TEST(Math, BinaryF64) {
   }
 }
 
-// Every bf16 and f16 input, through f32 and back: within one unit of the narrow type.
-TEST(Math, ExhaustiveNarrowInputs) {
+// Every input of a 16-bit type, through f32 and back.
+struct NarrowErrors {
+  int inexact = 0;  // not the nearest value
+  int far = 0;      // more than one unit of the narrow type away
+};
+NarrowErrors ExhaustiveErrors(const UnaryCase& test, DType dtype) {
   std::vector<uint16_t> all(65536);
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
-  for (const DType dtype : {DType::kBF16, DType::kF16}) {
-    for (const UnaryCase& test : kUnary) {
-      const Kernel kernel = ElementwiseKernel(
-          {dtype}, dtype, 65536, 16, [&](Builder& b, const std::vector<ExprId>& x) {
-            return b.Convert(b.Unary(test.op, b.Convert(x[0], DType::kF32)), dtype);
-          });
-      const auto results = RunJit(kernel, {BufferOf(all)});
-      int far = 0;
-      for (size_t i = 0; i < all.size(); ++i) {
-        const double x = FloatFromBits(dtype, i);
-        const auto expected =
-            static_cast<uint16_t>(FloatToBits(dtype, static_cast<double>(test.reference(x))));
-        const uint16_t got = results[0].as<uint16_t>()[i];
-        if (std::isnan(FloatFromBits(dtype, expected))) {
-          if (!std::isnan(FloatFromBits(dtype, got))) ++far;
-        } else if (std::abs(static_cast<int>(got) - static_cast<int>(expected)) > 1) {
-          ++far;
-        }
-      }
-      EXPECT_EQ(far, 0) << OpName(test.op) << " of " << DTypeName(dtype);
+  const Kernel kernel =
+      ElementwiseKernel({dtype}, dtype, 65536, 16, [&](Builder& b, const std::vector<ExprId>& x) {
+        return b.Convert(b.Unary(test.op, b.Convert(x[0], DType::kF32)), dtype);
+      });
+  const auto results = RunJit(kernel, {BufferOf(all)});
+  NarrowErrors errors;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const double x = FloatFromBits(dtype, i);
+    const auto expected =
+        static_cast<uint16_t>(FloatToBits(dtype, static_cast<double>(test.reference(x))));
+    const uint16_t got = results[0].as<uint16_t>()[i];
+    if (std::isnan(FloatFromBits(dtype, expected))) {
+      if (!std::isnan(FloatFromBits(dtype, got))) ++errors.far;
+      continue;
     }
+    if (got != expected) ++errors.inexact;
+    if (std::abs(static_cast<int>(got) - static_cast<int>(expected)) > 1) ++errors.far;
   }
+  return errors;
+}
+
+TEST(Math, ExhaustiveNarrowInputs) {
+  for (const DType dtype : {DType::kBF16, DType::kF16}) {
+    for (const UnaryCase& test : kUnary)
+      EXPECT_EQ(ExhaustiveErrors(test, dtype).far, 0)
+          << OpName(test.op) << " of " << DTypeName(dtype);
+  }
+}
+
+// ---- the table of scripts/accuracy_table ----
+
+constexpr size_t kTableChunk = 1'000'000;
+constexpr int kTableChunks = 10;
+
+template <class T>
+void Merge(Worst<T>& all, const Worst<T>& part) {
+  all.exact += part.exact;
+  all.count += part.count;
+  if (part.ulp <= all.ulp) return;
+  all.ulp = part.ulp;
+  all.x = part.x;
+  all.y = part.y;
+}
+
+template <class T>
+Worst<T> TableUnary(const UnaryCase& test) {
+  Worst<T> worst;
+  for (int chunk = 0; chunk < kTableChunks; ++chunk)
+    Merge(worst,
+          WorstUnary<T>(test, Samples<T>(kTableChunk, 100 + static_cast<uint64_t>(chunk)), 8));
+  return worst;
+}
+
+template <class T>
+Worst<T> TableBinary(const BinaryCase& test) {
+  Worst<T> worst;
+  for (int chunk = 0; chunk < kTableChunks; ++chunk)
+    Merge(worst, WorstBinary<T>(test, kTableChunk, 200 + 2 * static_cast<uint64_t>(chunk), 8));
+  return worst;
+}
+
+template <class T>
+std::string Cell(const Worst<T>& worst, double limit) {
+  EXPECT_LE(worst.ulp, limit);
+  const double share = 100.0 * static_cast<double>(worst.exact) / static_cast<double>(worst.count);
+  return fmt::format(" {:.2f} | {:g} | {:.1f} % |", worst.ulp, limit, share);
+}
+
+TEST(Math, AccuracyTable) {
+  const char* path = std::getenv("FM_ACCURACY_TABLE");
+  if (path == nullptr) GTEST_SKIP() << "scripts/accuracy_table asks for it: it takes a minute";
+  std::string table;
+  for (const UnaryCase& test : kUnary) {
+    table += fmt::format("| {} |", OpName(test.op));
+    table += Cell(TableUnary<float>(test), test.max_ulp_f32);
+    table += Cell(TableUnary<double>(test), test.max_ulp_f64);
+    for (const DType dtype : {DType::kBF16, DType::kF16})
+      table += fmt::format(" {} |", ExhaustiveErrors(test, dtype).inexact);
+    table += "\n";
+  }
+  for (const BinaryCase& test : kBinary) {
+    table += fmt::format("| {} |", OpName(test.op));
+    table += Cell(TableBinary<float>(test), test.max_ulp_f32);
+    table += Cell(TableBinary<double>(test), test.max_ulp_f64) + " | |\n";
+  }
+  std::FILE* file = std::fopen(path, "w");
+  ASSERT_NE(file, nullptr) << path;
+  std::fputs(table.c_str(), file);
+  std::fclose(file);
 }
 
 TEST(Math, Saturates) {
