@@ -241,11 +241,17 @@ class Scheduler {
     return best;
   }
 
+  // What a panel may take: half of the second-level cache, and no more than stacks can bear.
+  int64_t PanelBytes() const {
+    constexpr int64_t kMostStack = 512 << 10;
+    return std::min(target_.l2_bytes / 2, kMostStack);
+  }
+
   // Register tiles side by side in one panel: longer runs of each row are copied at once, as far as
   // the cache and the balance between threads allow.
   int64_t TilesOfPanel(int64_t column_bytes, int64_t columns, int64_t tile) const {
     constexpr int64_t kMostTiles = 4, kPanelsPerThread = 4;
-    const int64_t in_cache = target_.l2_bytes / 2 / (column_bytes * tile);
+    const int64_t in_cache = PanelBytes() / (column_bytes * tile);
     const int64_t balanced = columns / (tile * kPanelsPerThread * target_.threads);
     return std::clamp<int64_t>(std::min(in_cache, balanced), 1, kMostTiles);
   }
@@ -264,7 +270,7 @@ class Scheduler {
     while (first > 0 && !MovesWith(kernel_, *operand, outer[first - 1]))
       rows *= LargestExtent(outer[--first]);
     for (const NamedLoop& loop : LoopChain(kernel_, 'k')) column *= loop.extent;
-    const int64_t cache = target_.l2_bytes / 2;
+    const int64_t cache = PanelBytes();
     if (column * columns < cache) return false;  // the whole of it stays in the cache
     int64_t vectors = TileVectors(columns, lanes);
     while (vectors > 1 && column * lanes * vectors > cache) --vectors;
