@@ -41,10 +41,10 @@ class LargeModules : public ::testing::TestWithParam<LargeForm> {};
 TEST_P(LargeModules, TimeIsNearlyLinear) {
   constexpr int kInstructions = 12500;
   // Linear work is 2 and up to 3 where the larger module leaves a cache; quadratic work is 4.
-  constexpr double kMostRatio = 3.3;
-  // A busy machine may spoil one measurement: three chances.
+  constexpr double kMostRatio = 3.5;
+  // A busy machine may spoil a measurement: five chances.
   double ratio = 0;
-  for (int attempt = 0; attempt < 3; ++attempt) {
+  for (int attempt = 0; attempt < 5; ++attempt) {
     const double small = TimeOf(GetParam(), kInstructions);
     const double large = TimeOf(GetParam(), 2 * kInstructions);
     std::printf("%s: %d instructions %.3f s, twice as many %.3f s\n", LargeFormName(GetParam()),
