@@ -98,12 +98,18 @@ class Distributor {
     return builder_.Store(saved, {builder_.Use(var_)}, builder_.Use(let.var));
   }
 
-  // Read after the next reduction, that is, in another group?
+  // Read after the next reduction, that is, in another group? Also through a let of its own group
+  // that is.
   bool UsedInLaterGroup(const Block& body, size_t let, VarId var) const {
     const auto next =
         std::find_if(body.begin() + static_cast<std::ptrdiff_t>(let), body.end(), IsReduction);
     bool used = false;
     ForEachRoot(Block(next, body.end()), [&](ExprId root) { used |= UsesVar(kernel_, root, var); });
+    for (size_t i = let + 1; !used && body.begin() + static_cast<std::ptrdiff_t>(i) < next; ++i) {
+      const Stmt& other = body[i];
+      used = other.kind == StmtKind::kLet && UsesVar(kernel_, other.value, var) &&
+             UsedInLaterGroup(body, i, other.var);
+    }
     return used;
   }
 

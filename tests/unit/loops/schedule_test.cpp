@@ -157,6 +157,28 @@ constexpr const char* kBias = R"(kernel @bias class=contraction
 }
 )";
 
+// What the epilogue adds is loaded, and worked on, before the sum.
+constexpr const char* kResidual = R"(kernel @residual class=contraction
+  operand %a: f32[45,20]
+  operand %b: f32[20,37]
+  operand %c: f32[45,37]
+  operand %p: f32[37]
+  result %r: f32[45,37]
+{
+  for i0 in 45 {
+    for i1 in 37 {
+      let c: f32 = %c[i0, i1]
+      let p: f32 = %p[i1]
+      let s: f32 = c + p
+      alloc %acc: f32[] register
+      %acc[] = 0:f32
+      for k0 in 20 reduces { %acc[] = %acc[] + %a[i0, k0] * %b[k0, i1] }
+      %r[i0, i1] = s + %acc[]
+    }
+  }
+}
+)";
+
 std::string ListFor(const char* text, const char* line, const Target& target = TwoThreads()) {
   const auto schedule = ParseSchedule(line);
   EXPECT_TRUE(schedule.ok()) << (schedule.ok() ? "" : schedule.error().message);
@@ -258,7 +280,7 @@ TEST_P(LoopsScheduleAll, EveryScheduleKeepsTheResults) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, LoopsScheduleAll,
                          testing::Values(kElementwise, kFlat, kRowSum, kRowSumLets, kColumnSum,
-                                         kDot, kBias, kNorm, kScatter));
+                                         kDot, kBias, kResidual, kNorm, kScatter));
 
 }  // namespace
 }  // namespace fusemark::loops
