@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "compiler/calls/host_call.h"
 #include "compiler/fusion/planner.h"
 #include "compiler/loops/lower.h"
 #include "compiler/on.h"
@@ -68,7 +69,7 @@ bool IsDispatched(Op op) {
 void Reach(const Module& module, ComputationId id, std::set<ComputationId>& reached) {
   if (!reached.insert(id).second) return;
   for (const Instr& instr : module[id].instrs) {
-    if (!IsDispatched(instr.op)) continue;
+    if (!IsDispatched(instr.op) || instr.op == Op::kCustomCall) continue;
     for (const ComputationId callee : instr.called) Reach(module, callee, reached);
   }
 }
@@ -120,6 +121,7 @@ Result<void> CheckSupported(const Module& given) {
     const Computation& computation = module[id];
     for (uint32_t i = 0; i < computation.instrs.size(); ++i) {
       const Instr& instr = computation.instrs[i];
+      if (instr.op == Op::kCustomCall) FM_RETURN_IF_ERROR(CheckHostCall(computation, {i}));
       if (IsDispatched(instr.op)) continue;
       std::string key(OpName(instr.op));
       key += ToString(instr.shape);

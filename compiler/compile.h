@@ -33,6 +33,9 @@ struct CompileOptions {
   std::string config_text;  // "" = default plan and schedules; else the text of fusion/config.h
   std::vector<int64_t> residents;  // entry parameter numbers whose values never change between runs
   std::vector<std::string> disabled_passes;
+  // Compiles around custom calls that this program does not know (on only); running one is then
+  // kUnsupported, with the name of the call. Else compiling is.
+  bool allow_unknown_calls = false;
   std::atomic<bool>* cancelled = nullptr;  // checked between kernels; may be null
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/calls/host_call.h"
 #include "compiler/fusion/cost.h"
 #include "compiler/ir/users.h"
 #include "compiler/loops/knobs.h"
@@ -95,6 +96,30 @@ Result<ExplainedKernel> ExplainKernel(const OnProblem& problem, ComputationId id
   return kernel;
 }
 
+// By instruction: the number of custom calls on the longest way to it.
+std::vector<int64_t> Clusters(const Computation& computation) {
+  std::vector<int64_t> clusters(computation.instrs.size(), 0);
+  for (uint32_t i = 0; i < clusters.size(); ++i) {
+    for (const InstrId operand : computation.instrs[i].operands) {
+      const bool call = computation[operand].op == Op::kCustomCall;
+      clusters[i] = std::max(clusters[i], clusters[operand.index] + (call ? 1 : 0));
+    }
+  }
+  return clusters;
+}
+
+void ExplainCalls(const Computation& computation, const std::vector<int64_t>& clusters,
+                  std::vector<ExplainedCall>& calls) {
+  const std::vector<bool> live = Live(computation);
+  for (uint32_t i = 0; i < computation.instrs.size(); ++i) {
+    const Instr& instr = computation.instrs[i];
+    if (!live[i] || instr.op != Op::kCustomCall) continue;
+    const auto known = CheckHostCall(computation, {i});
+    calls.push_back({computation.name, instr.name, instr.As<CustomCallAttrs>().target,
+                     ToString(instr.shape), clusters[i], known.ok() ? "" : known.error().message});
+  }
+}
+
 }  // namespace
 
 Result<Explanation> Explain(const Module& module, const CompileOptions& options) {
@@ -115,9 +140,14 @@ Result<Explanation> Explain(const Module& module, const CompileOptions& options)
       if (IsStructural(instr.op)) ++explanation.structural;
     }
     const auto users = Users(computation);
+    const std::vector<int64_t> clusters = Clusters(computation);
+    ExplainCalls(computation, clusters, explanation.calls);
     for (const KernelPlan& plan : config.plan.computations[id.index].kernels) {
       if (IsView(computation, plan, users)) continue;
       FM_TRY(ExplainedKernel kernel, ExplainKernel(problem, id, plan, config));
+      for (const InstrId root : plan.roots) {
+        kernel.cluster = std::max(kernel.cluster, clusters[root.index]);
+      }
       explanation.kernels.push_back(std::move(kernel));
     }
   }

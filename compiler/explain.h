@@ -23,11 +23,22 @@ struct ExplainedKernel {
   double flops = 0;  // see fusion/cost.h
   // Each operand and result once; of looked-up and updated arrays the part that is touched.
   int64_t bytes_read = 0, bytes_written = 0;
+  // How many custom calls its values have come through at most: kernels of one computation with the
+  // same number are compiled and run together, calls stand between.
+  int64_t cluster = 0;
+};
+
+// A custom call, which no kernel takes.
+struct ExplainedCall {
+  std::string computation, name, target, shape;
+  int64_t cluster = 0;  // it reads values of this cluster and earlier ones
+  std::string refusal;  // "" where a library runs it, else why the program cannot be run
 };
 
 struct Explanation {
   std::vector<ExplainedKernel> kernels;  // in execution order, computation by computation
-  int64_t instructions = 0;              // of the module as given (reachable computations)
+  std::vector<ExplainedCall> calls;
+  int64_t instructions = 0;  // of the module as given (reachable computations)
   int64_t instructions_after_passes = 0;
   int64_t structural = 0;  // left to the host program
 };

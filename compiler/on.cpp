@@ -153,7 +153,8 @@ Result<std::unique_ptr<Executable>> CompileOn(const Module& module, const Compil
   FM_RETURN_IF_ERROR(RunPasses(*prepared, options));
   FM_TRY(Config config, ConfigFor(*prepared, options.config_text));
   FM_TRY(auto kernels, KernelSet::Create(options.target));
-  ProgramBuilder builder(*prepared, config, options.residents, *kernels);
+  ProgramBuilder builder(*prepared, config, options.residents, options.allow_unknown_calls,
+                         *kernels);
   FM_RETURN_IF_ERROR(builder.Build());
   FM_RETURN_IF_ERROR(kernels->Compile(options.threads));
   ProgramSet set = builder.Finish();

@@ -11,7 +11,7 @@ fm_llvm_versions=(22 21 20 19)
 # ocl-icd-opencl-dev: only because the CMake file of libdnnl-dev insists on finding OpenCL.
 fm_packages=(cmake ninja-build g++ ccache python3 libdnnl-dev ocl-icd-opencl-dev libsqlite3-dev
              libyaml-cpp-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev
-             nlohmann-json3-dev libfmt-dev zlib1g-dev)
+             nlohmann-json3-dev libfmt-dev zlib1g-dev liblapacke-dev libopenblas0-serial)
 
 fm_say() { printf 'setup: %s\n' "$*" >&2; }
 

@@ -16,6 +16,7 @@ bool IsStructural(Op op) {
     case Op::kWhile:
     case Op::kConditional:
     case Op::kCall:
+    case Op::kCustomCall:
     case Op::kAfterAll: return true;
     default: return false;
   }
@@ -53,7 +54,8 @@ std::vector<ComputationId> WholeComputations(const Module& module) {
   for (size_t c = module.computations.size(); c-- > 0;) {
     if (!whole[c]) continue;
     for (const Instr& instr : module.computations[c].instrs) {
-      if (!IsStructural(instr.op)) continue;
+      // What an unknown custom call makes of its computations is its own business.
+      if (!IsStructural(instr.op) || instr.op == Op::kCustomCall) continue;
       for (const ComputationId callee : instr.called) whole[callee.index] = true;
     }
   }

@@ -30,6 +30,12 @@ struct PlaceVisitor {
     for (Place* place : {&step.lhs, &step.rhs, &step.result, &step.scratch}) fn(*place);
   }
   template <class Fn>
+  static void Visit(HostCallStep& step, const Fn& fn) {
+    All(step.operands, fn);
+    All(step.results, fn);
+    fn(step.scratch);
+  }
+  template <class Fn>
   static void Visit(CopyStep& step, const Fn& fn) {
     fn(step.from);
     fn(step.to);
@@ -87,6 +93,7 @@ class ProgramBuilder::ComputationBuilder {
         program_(std::make_unique<Program>()) {}
 
   Result<void> Build() {
+    FM_RETURN_IF_ERROR(MakeHostCalls());
     if (id_ == owner_.module_.entry) FindResidents();
     for (const KernelPlan& kernel : Plan().kernels) FM_RETURN_IF_ERROR(Kernel(kernel));
     for (int64_t leaf = 0; leaf < static_cast<int64_t>(slots_.output_leaves().size()); ++leaf) {
@@ -131,6 +138,20 @@ class ProgramBuilder::ComputationBuilder {
   void ForEachStep(const Fn& fn) {
     for (Step& step : program_->resident_steps) fn(step);
     for (Step& step : program_->steps) fn(step);
+  }
+
+  // All of them before the first step, so that an unknown target is an error of the build.
+  Result<void> MakeHostCalls() {
+    const std::vector<bool> live = Live(computation_);
+    for (uint32_t i = 0; i < computation_.instrs.size(); ++i) {
+      if (!live[i] || computation_.instrs[i].op != Op::kCustomCall) continue;
+      auto call = MakeHostCall(computation_, {i});
+      if (!call.ok() && !owner_.allow_unknown_calls_) return call.error();
+      owner_.set_.host_calls.push_back(call.ok() ? std::move(*call)
+                                                 : MakeRefusedCall(call.error()));
+      host_calls_[{i}] = owner_.set_.host_calls.back().get();
+    }
+    return Ok();
   }
 
   // What kernels of one result compute from resident parameters and constants alone. Not through
@@ -202,6 +223,7 @@ class ProgramBuilder::ComputationBuilder {
       case Op::kWhile: return While(definition);
       case Op::kConditional: return Conditional(definition);
       case Op::kCall: return Call(definition);
+      case Op::kCustomCall: return CustomCall(definition);
       case Op::kAfterAll: slots_.Define({definition, 0}, 0); return;
       default: FM_CHECK(false, "`" + instr.name + "` is read before it is computed");
     }
@@ -439,6 +461,19 @@ class ProgramBuilder::ComputationBuilder {
     Append(std::move(step));
   }
 
+  void CustomCall(InstrId id) {
+    HostCallStep step;
+    step.call = host_calls_.at(id);
+    for (const InstrId operand : At(id).operands) {
+      const auto places = Leaves(operand);
+      step.operands.insert(step.operands.end(), places.begin(), places.end());
+    }
+    step.results = DefineLeaves(id);
+    step.scratch = slots_.Temporary(step.call->scratch_bytes());
+    ++program_->launches;
+    Append(std::move(step));
+  }
+
   ProgramBuilder& owner_;
   ComputationId id_;
   const Computation& computation_;
@@ -450,11 +485,17 @@ class ProgramBuilder::ComputationBuilder {
   std::vector<bool> resident_;  // by instruction, see FindResidents
   std::unique_ptr<Program> program_;
   std::vector<std::pair<Place, const Program*>> callee_arenas_;
+  std::map<InstrId, const HostCall*> host_calls_;  // by custom call
 };
 
 ProgramBuilder::ProgramBuilder(const Module& module, const Config& config,
-                               const std::vector<int64_t>& residents, KernelSet& kernels)
-    : module_(module), config_(config), residents_(residents), kernels_(kernels) {}
+                               const std::vector<int64_t>& residents, bool allow_unknown_calls,
+                               KernelSet& kernels)
+    : module_(module),
+      config_(config),
+      residents_(residents),
+      allow_unknown_calls_(allow_unknown_calls),
+      kernels_(kernels) {}
 
 ProgramBuilder::~ProgramBuilder() = default;
 

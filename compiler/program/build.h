@@ -29,15 +29,16 @@ struct Task {
 struct ProgramSet {
   std::vector<std::unique_ptr<Program>> programs;  // by computation; null where not run as a whole
   std::vector<std::unique_ptr<LibraryKernel>> library;
+  std::vector<std::unique_ptr<HostCall>> host_calls;
   std::map<Hash128, Task> tasks;
 };
 
 class ProgramBuilder {
  public:
   // `config` gives plan and schedules; tasks it does not name get the default schedule. `residents`
-  // are numbers of entry parameters.
+  // are numbers of entry parameters. Unknown custom calls are errors of Build() unless allowed.
   ProgramBuilder(const Module& module, const Config& config, const std::vector<int64_t>& residents,
-                 KernelSet& kernels);
+                 bool allow_unknown_calls, KernelSet& kernels);
   ~ProgramBuilder();
 
   Result<void> Build();
@@ -49,6 +50,7 @@ class ProgramBuilder {
   const Module& module_;
   const Config& config_;
   const std::vector<int64_t>& residents_;
+  const bool allow_unknown_calls_;
   KernelSet& kernels_;
   ProgramSet set_;
   std::vector<std::unique_ptr<ComputationBuilder>> builders_;

@@ -138,7 +138,8 @@ class OffExecutable final : public Executable {
             External(const_cast<std::byte*>(action.constant.bytes().data()));
         return Ok();
       case OffAction::Kind::kKernel:
-      case OffAction::Kind::kLibrary: return Launch(action, values, entry);
+      case OffAction::Kind::kLibrary:
+      case OffAction::Kind::kHostCall: return Launch(action, values, entry);
       case OffAction::Kind::kCall: {
         return CallComputation(action, action.callees[0],
                                Pick(action, values, 0, action.operands.size()), values);
@@ -185,8 +186,10 @@ class OffExecutable final : public Executable {
     }
     const CompiledKernel* kernel = nullptr;
     int64_t scratch_bytes = 0;
-    if (action.library != nullptr) {
+    if (action.kind == OffAction::Kind::kLibrary) {
       scratch_bytes = action.library->scratch_bytes();
+    } else if (action.kind == OffAction::Kind::kHostCall) {
+      scratch_bytes = action.host_call->scratch_bytes();
     } else {
       kernel = &(*off_.kernels)[off_.kernel_by_signature.find(action.signature)->second];
       scratch_bytes = kernel->scratch_bytes;
@@ -194,8 +197,10 @@ class OffExecutable final : public Executable {
     std::byte* scratch = scratch_bytes == 0 ? nullptr : allocator_.Allocate(scratch_bytes);
     if (scratch_bytes != 0 && scratch == nullptr) return OutOfMemory(scratch_bytes);
     Result<void> status;
-    if (kernel == nullptr) {
+    if (action.kind == OffAction::Kind::kLibrary) {
       status = action.library->Run(operands_[0], operands_[1], results_[0], scratch);
+    } else if (action.kind == OffAction::Kind::kHostCall) {
+      status = action.host_call->Run(operands_.data(), results_.data(), scratch);
     } else {
       for (size_t phase = 0; phase < kernel->phases.size(); ++phase) {
         LaunchPhase(kernel->phases[phase], operands_.data(), results_.data(), scratch,

@@ -66,6 +66,7 @@ class OffBuilder {
       case Op::kCall:
       case Op::kWhile:
       case Op::kConditional: return Control(id);
+      case Op::kCustomCall: return CustomCall(id);
       default: return Kernel(id);
     }
   }
@@ -144,6 +145,21 @@ class OffBuilder {
     }
     if (instr.op == Op::kConditional) {
       action.selector_is_pred = At(instr.operands[0]).shape.dtype == DType::kPred;
+    }
+    DefineResults(id, action);
+    result_.actions.push_back(std::move(action));
+    return Ok();
+  }
+
+  Result<void> CustomCall(InstrId id) {
+    FM_TRY(auto call, MakeHostCall(computation_, id));
+    OffAction action;
+    action.kind = OffAction::Kind::kHostCall;
+    action.host_call = call.get();
+    off_.host_calls.push_back(std::move(call));
+    for (const InstrId operand : At(id).operands) {
+      const auto& leaves = values_[operand.index];
+      action.operands.insert(action.operands.end(), leaves.begin(), leaves.end());
     }
     DefineResults(id, action);
     result_.actions.push_back(std::move(action));

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compiler/calls/host_call.h"
 #include "compiler/ir/module.h"
 #include "compiler/program/kernel_set.h"
 #include "compiler/runtime/library.h"
@@ -15,10 +16,19 @@
 namespace fusemark {
 
 struct OffAction {
-  enum class Kind : uint8_t { kKernel, kLibrary, kConstant, kCall, kWhile, kConditional };
+  enum class Kind : uint8_t {
+    kKernel,
+    kLibrary,
+    kHostCall,
+    kConstant,
+    kCall,
+    kWhile,
+    kConditional
+  };
   Kind kind = Kind::kKernel;
   uint64_t signature = 0;  // kKernel: looked up on every dispatch
   LibraryKernel* library = nullptr;
+  const HostCall* host_call = nullptr;
   Literal constant;
   std::vector<uint32_t>
       operands;  // values; kConditional: the selector, then all branches' arguments
@@ -42,6 +52,7 @@ struct OffModule {
   std::unique_ptr<KernelSet> kernels;
   std::unordered_map<uint64_t, int> kernel_by_signature;
   std::vector<std::unique_ptr<LibraryKernel>> library;
+  std::vector<std::unique_ptr<HostCall>> host_calls;
 };
 
 Result<OffModule> BuildOff(const Module& module, const loops::Target& target, int threads);

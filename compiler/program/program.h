@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "compiler/calls/host_call.h"
 #include "compiler/ir/literal.h"
 #include "compiler/program/abi.h"
 #include "compiler/runtime/library.h"
@@ -35,6 +36,13 @@ struct LibraryStep {
   LibraryKernel* kernel = nullptr;
   Place lhs, rhs, result, scratch;
   bool rhs_is_resident = false;  // packed once, when the residents are bound
+};
+
+// A custom call.
+struct HostCallStep {
+  const HostCall* call = nullptr;
+  std::vector<Place> operands, results;
+  Place scratch;
 };
 
 struct CopyStep {
@@ -73,7 +81,8 @@ struct CallStep {
   Place arena;
 };
 
-using Step = std::variant<LaunchStep, LibraryStep, CopyStep, WhileStep, ConditionalStep, CallStep>;
+using Step = std::variant<LaunchStep, LibraryStep, HostCallStep, CopyStep, WhileStep,
+                          ConditionalStep, CallStep>;
 
 struct Program {
   // What depends on resident parameters and constants only: run once when they are bound, else

@@ -86,6 +86,12 @@ class Runner {
                             Write(step.scratch));
   }
 
+  Result<void> Do(const HostCallStep& step) {
+    const Pointers operands(*this, step.operands), results(*this, step.results);
+    return step.call->Run(operands.get_const(), results.get(),
+                          static_cast<std::byte*>(Write(step.scratch)));
+  }
+
   Result<void> Do(const CopyStep& step) {
     const void* from = Read(step.from);
     void* to = Write(step.to);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/ir/one_device.h"
 #include "compiler/ir/random.h"
 #include "compiler/reference/collective.h"
+#include "compiler/reference/custom_call.h"
 #include "compiler/reference/indices.h"
 #include "compiler/support/check.h"
 
@@ -20,6 +22,10 @@ Value LiteralValue(const Literal& literal) {
   Value tuple;
   for (const Literal& element : literal.elements) tuple.elements.push_back(LiteralValue(element));
   return tuple;
+}
+
+InstrId IdOf(const Computation& computation, const Instr& instr) {
+  return {static_cast<uint32_t>(&instr - computation.instrs.data())};
 }
 
 bool ReadPred(const Value& value) {
@@ -205,8 +211,10 @@ Value Interpreter::EvalInstr(ComputationId id, const Instr& instr, std::vector<V
       break;
     case Op::kOptimizationBarrier:
     case Op::kDomain:
-    case Op::kAddDependency:
-    case Op::kCustomCall: return std::move(operands[0]);  // identities; see support.cpp
+    case Op::kAddDependency: return std::move(operands[0]);
+    case Op::kCustomCall:
+      if (IsIdentityCall(instr)) return std::move(operands[0]);
+      return EvalCustomCall(module_[id], IdOf(module_[id], instr), operands);
     case Op::kRngGetAndUpdateState: return RandomState(instr);
     case Op::kAfterAll: return ArrayValue(MakeTensor(instr.shape));
     case Op::kGetDimensionSize: {

@@ -1,6 +1,7 @@
 // What the interpreter can run; asked for the whole module before the first instruction runs.
 #include <algorithm>
 
+#include "compiler/calls/host_call.h"
 #include "compiler/ir/one_device.h"
 #include "compiler/ir/random.h"
 #include "compiler/reference/collective.h"
@@ -81,7 +82,6 @@ bool SupportsOp(const Instr& instr, const std::vector<const Shape*>& operands) {
     case Op::kRng: return IsSupportedRng(instr);
     case Op::kRngBitGenerator: return AlgorithmOf(instr, *operands[0]).has_value();
     case Op::kRngGetAndUpdateState: return IsRandomState(instr);
-    case Op::kCustomCall: return IsIdentityCall(instr);
     default: return false;
   }
 }
@@ -102,6 +102,7 @@ bool ReferenceSupports(const Module& module, ComputationId computation, InstrId 
     return leaf.dtype == DType::kToken || IsStaticArray(leaf);
   };
   if (!std::all_of(leaves.begin(), leaves.end(), usable)) return false;
+  if (instr.op == Op::kCustomCall) return IsIdentityCall(instr) || CheckHostCall(body, id).ok();
   if (IsElementwise(instr.op)) return SupportsElementwise(instr, operands);
   if (ClassOf(instr.op) == OpClass::Collective)
     return RunsOnOneDevice(module) && reference::SupportsCollective(instr, operands);

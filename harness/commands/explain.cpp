@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -31,8 +32,9 @@ std::string Scaled(double value, const char* unit) {
 
 // "(12 of this kind)" instead of twelve equal rows: what differs is only the name.
 std::string KindOf(const ExplainedKernel& kernel) {
-  return fmt::format("{} {} {} {} {} {}", kernel.klass, kernel.shape, kernel.members, kernel.reason,
-                     kernel.flops, kernel.bytes_read + kernel.bytes_written);
+  return fmt::format("{} {} {} {} {} {} {}", kernel.cluster, kernel.klass, kernel.shape,
+                     kernel.members, kernel.reason, kernel.flops,
+                     kernel.bytes_read + kernel.bytes_written);
 }
 
 double BytesOf(const ExplainedKernel& kernel) {
@@ -56,20 +58,75 @@ std::vector<Kind> KindsOf(const Explanation& explanation) {
   return kinds;
 }
 
+// The rows of custom calls, and what lies between them.
+std::string CallsText(const Explanation& explanation) {
+  if (explanation.calls.empty()) return "";
+  TextTable table({{"custom call", TextTable::Align::kLeft},
+                   {"target", TextTable::Align::kLeft},
+                   {"result", TextTable::Align::kLeft},
+                   {"reads clusters"},
+                   {"run by", TextTable::Align::kLeft}});
+  int64_t clusters = 0, refused = 0;
+  for (const ExplainedCall& call : explanation.calls) {
+    refused += call.refusal.empty() ? 0 : 1;
+    table.AddRow({call.name, call.target, call.shape,
+                  call.cluster == 0 ? "0" : fmt::format("0-{}", call.cluster),
+                  call.refusal.empty() ? "LAPACK" : "nothing: " + call.refusal});
+  }
+  for (const ExplainedKernel& kernel : explanation.kernels) {
+    clusters = std::max(clusters, kernel.cluster + 1);
+  }
+  std::string text = "\n" + table.ToText();
+  text += fmt::format(
+      "\n{} clusters of compiled kernels around {} custom calls (column cluster: how many calls a "
+      "kernel's values have come through)\n",
+      clusters, explanation.calls.size());
+  if (refused > 0) {
+    text += fmt::format("{} of the calls cannot be run, so this module can be explained only\n",
+                        refused);
+  }
+  return text;
+}
+
+std::string KernelsText(const std::vector<Kind>& kinds, const MachineLimits& limits, double least,
+                        bool clustered) {
+  using Align = TextTable::Align;
+  std::vector<TextTable::Column> columns = {{"calls"},
+                                            {"class", Align::kLeft},
+                                            {"result", Align::kLeft},
+                                            {"shape", Align::kLeft},
+                                            {"flops"},
+                                            {"bytes"},
+                                            {"bound by", Align::kLeft},
+                                            {"at least"},
+                                            {"share"},
+                                            {"computes", Align::kLeft},
+                                            {"why a kernel", Align::kLeft}};
+  if (clustered) columns.insert(columns.begin(), {"cluster", Align::kRight});
+  TextTable table(std::move(columns));
+  for (const auto& [kernel, count] : kinds) {
+    const double moved = BytesOf(*kernel), own = limits.LeastNs(kernel->flops, moved);
+    const bool memory = own > limits.LeastNs(kernel->flops, 0);
+    std::vector<std::string> cells = {
+        std::to_string(count),
+        kernel->klass,
+        kernel->name,
+        kernel->shape,
+        Scaled(kernel->flops, "flop"),
+        Scaled(moved, "B"),
+        memory ? "memory" : "flops",
+        fmt::format("{:.1f} us", own / 1e3),
+        fmt::format("{:.1f} %", least > 0 ? own * count / least * 100 : 0),
+        kernel->members,
+        kernel->reason};
+    if (clustered) cells.insert(cells.begin(), std::to_string(kernel->cluster));
+    table.AddRow(std::move(cells));
+  }
+  return table.ToText();
+}
+
 std::string TextOf(const Explanation& explanation, const CompileStats& stats,
                    const MachineLimits& limits, int threads) {
-  using Align = TextTable::Align;
-  TextTable table({{"calls"},
-                   {"class", Align::kLeft},
-                   {"result", Align::kLeft},
-                   {"shape", Align::kLeft},
-                   {"flops"},
-                   {"bytes"},
-                   {"bound by", Align::kLeft},
-                   {"at least"},
-                   {"share"},
-                   {"computes", Align::kLeft},
-                   {"why a kernel", Align::kLeft}});
   const std::vector<Kind> kinds = KindsOf(explanation);
   double flops = 0, bytes = 0, least = 0;
   for (const auto& [kernel, count] : kinds) {
@@ -77,16 +134,7 @@ std::string TextOf(const Explanation& explanation, const CompileStats& stats,
     bytes += BytesOf(*kernel) * count;
     least += limits.LeastNs(kernel->flops, BytesOf(*kernel)) * count;
   }
-  for (const auto& [kernel, count] : kinds) {
-    const double moved = BytesOf(*kernel), own = limits.LeastNs(kernel->flops, moved);
-    const bool memory = own > limits.LeastNs(kernel->flops, 0);
-    table.AddRow({std::to_string(count), kernel->klass, kernel->name, kernel->shape,
-                  Scaled(kernel->flops, "flop"), Scaled(moved, "B"), memory ? "memory" : "flops",
-                  fmt::format("{:.1f} us", own / 1e3),
-                  fmt::format("{:.1f} %", least > 0 ? own * count / least * 100 : 0),
-                  kernel->members, kernel->reason});
-  }
-  std::string text = table.ToText();
+  std::string text = KernelsText(kinds, limits, least, !explanation.calls.empty());
   text += fmt::format(
       "\n{} instructions, {} after the graph passes, {} of them left to the host program\n"
       "{} kernels of {} kinds; {} and {} per pass; intermediates {} in one arena\n"
@@ -98,7 +146,7 @@ std::string TextOf(const Explanation& explanation, const CompileStats& stats,
       Scaled(static_cast<double>(stats.peak_arena_bytes), "B"), least / 1e6, threads,
       threads == 1 ? "" : "s", threads == 1 ? "es" : "", Scaled(limits.flops_per_s, "flop/s"),
       Scaled(limits.bytes_per_s, "B/s"));
-  return text;
+  return text + CallsText(explanation);
 }
 
 std::string JsonOf(const Explanation& explanation, const CompileStats& stats,
@@ -118,11 +166,22 @@ std::string JsonOf(const Explanation& explanation, const CompileStats& stats,
                                {"instructions", kernel.instructions},
                                {"computes", kernel.members},
                                {"reason", kernel.reason},
+                               {"cluster", kernel.cluster},
                                {"schedule", kernel.schedule},
                                {"flops", kernel.flops},
                                {"bytes_read", kernel.bytes_read},
                                {"bytes_written", kernel.bytes_written},
                                {"at_least_ns", limits.LeastNs(kernel.flops, BytesOf(kernel))}});
+  }
+  json["custom_calls"] = nlohmann::ordered_json::array();
+  for (const ExplainedCall& call : explanation.calls) {
+    json["custom_calls"].push_back({{"computation", call.computation},
+                                    {"name", call.name},
+                                    {"target", call.target},
+                                    {"shape", call.shape},
+                                    {"cluster", call.cluster},
+                                    {"runs", call.refusal.empty()},
+                                    {"refusal", call.refusal}});
   }
   return json.dump(2) + "\n";
 }
@@ -135,13 +194,15 @@ Outcome Execute(const ExplainArguments& arguments) {
     return outcome;
   }
   ExitCode code = ExitCode::kFailed;
-  const auto loaded = LoadForRun(arguments.workload, {}, code);
+  LoadOptions load;
+  load.to_explain = true;
+  const auto loaded = LoadForRun(arguments.workload, load, code);
   if (!loaded.ok()) {
     outcome.Add(code, loaded.error().message);
     return outcome;
   }
-  const CompileOptions options =
-      OptionsFor(Engine::kOn, ThreadsOf(arguments.threads, progress), {});
+  CompileOptions options = OptionsFor(Engine::kOn, ThreadsOf(arguments.threads, progress), {});
+  options.allow_unknown_calls = true;
   const auto explanation = Explain(loaded->workload.module, options);
   if (!explanation.ok()) {
     outcome.Add(ExitCode::kFailed, explanation.error().message);

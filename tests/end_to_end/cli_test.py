@@ -909,6 +909,27 @@ ENTRY main {
         self.assertEqual([kernel["class"] for kernel in kernels], ["contraction"] * 2)
         self.assertEqual(kernels[1]["flops"] - kernels[0]["flops"], 2 * 64 * 48 * 64)
 
+    def test_clusters_around_an_unknown_call(self):
+        calls = self.write("calls.hlo", """HloModule calls
+ENTRY main {
+  x = f32[8,8] parameter(0)
+  y = f32[8,8] tanh(x)
+  c = f32[8,8] custom-call(y), custom_call_target="who_knows"
+  z = f32[8,8] exponential(c)
+  q = (f32[8,8], f32[8]) custom-call(z), custom_call_target="Qr"
+  a = f32[8,8] get-tuple-element(q), index=0
+  ROOT r = f32[8,8] add(a, x)
+}
+""")
+        done = self.expect(0, "", "explain", calls, "--threads", "1")
+        self.assertIn("3 clusters of compiled kernels around 2 custom calls", done.stdout)
+        self.assertIn("1 of the calls cannot be run", done.stdout)
+        done = self.expect(0, "", "explain", calls, "--threads", "1", "--format", "json")
+        document = json.loads(done.stdout)
+        self.assertEqual([kernel["cluster"] for kernel in document["kernels"]], [0, 1, 2])
+        self.assertEqual([call["runs"] for call in document["custom_calls"]], [False, True])
+        self.expect(4, "custom-call of target 'who_knows' cannot be run", "run", calls)
+
     def test_an_activation_is_computed_in_its_product(self):
         done = self.expect(0, "", "explain", self.write("products.hlo", self.PRODUCTS))
         self.assertRegex(done.stdout, r"dot, tanh")
