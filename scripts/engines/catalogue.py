@@ -87,8 +87,8 @@ def read_description(text):
 def _blocks():
     for path in sorted(BLOCKS.glob("*.yaml")):
         said = read_description(path.read_text(encoding="utf-8"))
-        yield Model(name=said["name"], hlo=BLOCKS / said["graph"], stem=said["name"], group="blocks",
-                    inputs=said.get("inputs", {}), tolerance=said.get("tolerance"),
+        yield Model(name=said["name"], hlo=BLOCKS / said["graph"], stem=said["name"],
+                    group="blocks", inputs=said.get("inputs", {}), tolerance=said.get("tolerance"),
                     resident=said.get("resident"))
 
 

@@ -44,7 +44,9 @@ class Fusemark:
     def load(self, folder, threads, engine, residents=None, **_):
         self.folder, self.threads, self.engine = pathlib.Path(folder), threads, engine
         self.residents = residents
-        row, _ = self._run(["--iterations", "1", "--warmup", "1"])
+        # The results are kept for the numerics check: an engine may take minutes for one run.
+        row, _ = self._run(["--iterations", "1", "--warmup", "1", "--save-outputs",
+                            str(self._results())])
         return {"compile_s": row["compile_ns"] / 1e9, "temp_bytes": row["peak_arena_bytes"],
                 "bind_s": row["bind_ns"] / 1e9, "kernels": row["kernels"],
                 "version": row["version"]}
@@ -56,7 +58,10 @@ class Fusemark:
         return {"ns": times, "compile_s": row["compile_ns"] / 1e9}
 
     def outputs(self, path):
-        self._run(["--iterations", "1", "--warmup", "1", "--save-outputs", path])
+        self._results().rename(path)
+
+    def _results(self):
+        return self.folder / f"results_{os.getpid()}.npz"
 
     def _run(self, options):
         """The result row and the samples of one invocation."""

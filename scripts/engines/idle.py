@@ -1,5 +1,5 @@
-"""How much of the CPUs other programs use, and waiting for it to become little: with as many threads
-as CPUs, one busy neighbour makes whole rounds worthless for engines whose threads wait by spinning.
+"""How much of the CPUs other programs use, and waiting for it to become little: with as many
+threads as CPUs, one busy neighbour spoils whole rounds of engines whose threads wait by spinning.
 
 Call only while no engine runs. Standard library only.
 """

@@ -26,7 +26,8 @@ def _tail(row):
 
 
 def engine_lines(results):
-    rows = [("model", "T", "engine", "median", "P99", "rounds", "n", "compile", "error", "numerics")]
+    rows = [("model", "T", "engine", "median", "P99", "rounds", "n", "compile", "error",
+             "numerics")]
     for result in results:
         for name, row in result["engines"].items():
             head = (result["model"], str(result["threads"]), name)

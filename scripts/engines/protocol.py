@@ -1,8 +1,8 @@
 """JSON lines between compare_peers and the process of one engine.
 
 A request is one line {"op": NAME, ...arguments}, its reply one line {"ok": true, ...} or
-{"ok": false, "reason": TEXT}. One process holds one engine with one number of threads, so that a crash or a hang
-costs one row and settings that hold for a process (threads, affinity, flags) never mix.
+{"ok": false, "reason": TEXT}. One process holds one engine with one number of threads, so that a
+crash or a hang costs one row and settings of a process (threads, affinity, flags) never mix.
 
 Not here: what an engine does; those are the *_worker.py files. Needs the standard library only.
 """

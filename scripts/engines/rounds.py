@@ -31,7 +31,7 @@ class Settings:
     binary: str
     rounds: int = 5
     seconds: float = 1.0
-    timeout: float = 600.0
+    timeout: float = 120.0
     settle: float = 20.0           # most seconds a round waits for others to leave the CPUs
     seed: int = 0
 
