@@ -116,7 +116,8 @@ def judge(bar, model, engines):
         # Nothing to hold in memory on one side: no ratio, and no verdict either.
         return None
     ratio = statistics.median(ratios)
-    row.update(theirs=best, ratio=ratio, low=min(ratios), high=max(ratios))
+    row.update(theirs=best, ratio=ratio, low=min(ratios), high=max(ratios),
+               without=[name for name in bar.theirs if name not in usable])
     row["verdict"] = "pass" if ratio >= bar.least else "falls short"
     row["clear"] = len(ratios) == 1 or min(ratios) >= bar.least or max(ratios) < bar.least
     row["short_by"] = max(0.0, 1 - ratio / bar.least)

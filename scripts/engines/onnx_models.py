@@ -170,6 +170,7 @@ def build(family, parameters, arrays):
     unused = set(weights) - set(graph.initializers)
     if unused:
         raise ValueError(f"the ONNX form does not use {sorted(unused)[:3]}")
-    model = graph.model(inputs, outputs)
+    # The outputs' shapes follow from the nodes; the checker wants them written down.
+    model = onnx.shape_inference.infer_shapes(graph.model(inputs, outputs))
     onnx.checker.check_model(model)
     return model, given

@@ -50,6 +50,8 @@ def _verdict(row):
         text = row["verdict"]
     if row["verdict"] == "not measured":
         return f"not measured: {row['reason']}"
+    if row["without"]:
+        text += f", without {' '.join(row['without'])}"
     return text if row["clear"] else text + " (rounds on both sides)"
 
 

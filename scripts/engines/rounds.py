@@ -17,12 +17,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 # engine name -> worker file, what `load` gets beside the model
 OURS = {"off": {"engine": "off"}, "on": {"engine": "on"}, "on:resident": {"engine": "on"}}
 WORKERS = {"xla": ("xla_worker.py", {}), "ort": ("ort_worker.py", {}),
-           "openvino": ("openvino_worker.py", {}), "tf:on": ("tf_worker.py", {"mode": "on"}),
-           "tf:graph": ("tf_worker.py", {"mode": "graph"}),
-           "tf:off": ("tf_worker.py", {"mode": "off"})}
+           "openvino": ("openvino_worker.py", {})}
 NAMES = tuple(OURS) + tuple(WORKERS)
 # These take the model in a form of their own, made for the whole models only.
-NEED_FAMILY = ("ort", "openvino", "tf:on", "tf:graph", "tf:off")
+NEED_FAMILY = ("ort", "openvino")
 
 
 @dataclasses.dataclass
