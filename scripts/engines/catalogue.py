@@ -112,9 +112,16 @@ def all_models(corpus):
     return {m.name: m for m in found + list(_blocks())}
 
 
+def _file(path, models):
+    """A graph given by its path; one of the known ones keeps its inputs and golden."""
+    known = next((m for m in models.values() if m.hlo.resolve() == path.resolve()), None)
+    stem = path.name.removesuffix(".hlo")
+    return known or Model(name=stem, hlo=path.resolve(), stem=stem, group="hlo")
+
+
 def select(words, models):
-    """The models that names, patterns and suites stand for, in order, each once; raises KeyError
-    with the word that names nothing."""
+    """The models that names, patterns, suites and paths stand for, in order, each once; raises
+    KeyError with the word that names nothing."""
     chosen = {}
     for word in words:
         if word == "quick":
@@ -125,6 +132,9 @@ def select(words, models):
                      and not any(fnmatch.fnmatch(n, p) for p in TOO_LARGE)]
         elif word in models:
             names = [word]
+        elif word.endswith(".hlo") and pathlib.Path(word).is_file():
+            chosen[word] = _file(pathlib.Path(word), models)
+            continue
         else:
             names = [n for n in models if fnmatch.fnmatch(n, word)
                      and not any(fnmatch.fnmatch(n, p) for p in TOO_LARGE)]

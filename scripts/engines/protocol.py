@@ -85,6 +85,10 @@ class Engine:
             except subprocess.TimeoutExpired:
                 self._kill()
         self._process.stdout.close()
+        try:
+            self._process.stdin.close()
+        except OSError:
+            pass    # What was not flushed has no reader any more.
 
     def _kill(self):
         # The session was made for this: a worker's own children go with it.

@@ -10,6 +10,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts" / "engines"))
 import bars  # noqa: E402
+import catalogue  # noqa: E402
 import peers_table  # noqa: E402
 import protocol  # noqa: E402
 
@@ -103,6 +104,19 @@ class Table(unittest.TestCase):
              "bars": judged, "aims": bars.aims(judged), "rounds": 1, "seconds": 1})
         for part in ("failed: gone", "falls short by 62 %", "1 of 1 rounds", "slowest run"):
             self.assertIn(part, text)
+
+
+class Selection(unittest.TestCase):
+    def test_names_patterns_and_paths(self):
+        models = catalogue.all_models(None)
+        path = str(catalogue.BLOCKS / "mlp_gelu.hlo")
+        names = [m.name for m in catalogue.select(["trans*", path], models)]
+        self.assertEqual(names, ["transformer_layer", "mlp_gelu"])
+        with tempfile.NamedTemporaryFile(suffix=".hlo") as own:
+            found = catalogue.select([own.name], models)[0]
+            self.assertEqual((found.group, found.hlo), ("hlo", pathlib.Path(own.name).resolve()))
+        with self.assertRaises(KeyError):
+            catalogue.select(["absent.hlo"], models)
 
 
 class Protocol(unittest.TestCase):
