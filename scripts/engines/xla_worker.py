@@ -1,0 +1,78 @@
+"""XLA:CPU on the very HLO text of the model, through the compiler that jaxlib holds."""
+import os
+
+# The pool has a thread for each CPU the process may use, and its affinity was set before this line.
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["NPROC"] = str(len(os.sched_getaffinity(0)))
+
+import pathlib
+import time
+
+import jax
+from jax._src.lib import xla_client
+from jaxlib import _hlo, _jax
+
+import arrays
+import protocol
+import timing
+
+# Measures what a call costs when there is nothing to do; also pays LLVM's start before any
+# compile time is taken.
+NOTHING = """HloModule nothing
+ENTRY main {
+  p = f32[4] parameter(0)
+  ROOT r = f32[4] negate(p)
+}
+"""
+
+
+class Program:
+    def __init__(self, text, inputs):
+        device = jax.devices("cpu")[0]
+        module = _hlo.hlo_module_from_text(text)
+        stablehlo = _jax.mlir.hlo_to_stablehlo(module.as_serialized_hlo_module_proto())
+        start = time.perf_counter()
+        self.executable = device.client.compile_and_load(
+            stablehlo, xla_client.DeviceList((device,)), xla_client.CompileOptions())
+        self.compile_s = time.perf_counter() - start
+        self.buffers = [jax.device_put(values, device) for values in inputs]
+        jax.block_until_ready(self.buffers)
+
+    def launch(self):
+        results = self.executable.execute_sharded(self.buffers)
+        outputs = results.disassemble_into_single_device_arrays()
+        for output in outputs:
+            output[0].block_until_ready()
+        return outputs
+
+    def outputs(self):
+        return [jax.device_get(output[0]) for output in self.launch()]
+
+
+class Xla:
+    program = None
+
+    def load(self, folder, dtypes, **_):
+        jax.config.update("jax_enable_x64", True)
+        empty = Program(NOTHING, [jax.numpy.ones(4, "float32")])
+        for _ in range(2):
+            idle = sorted(timing.timed_runs(empty.launch, 0.1))
+        folder = pathlib.Path(folder)
+        inputs = arrays.load_npz(folder / "inputs.npz", dtypes)
+        text = (folder / "xla.hlo").read_text(encoding="utf-8")
+        self.program = Program(text, inputs)
+        self.program.launch()
+        stats = self.program.executable.get_compiled_memory_stats()
+        return {"compile_s": self.program.compile_s, "dispatch_ns": idle[len(idle) // 2],
+                "temp_bytes": stats.temp_size_in_bytes, "version": jax.__version__}
+
+    def run(self, seconds):
+        return {"ns": timing.timed_runs(self.program.launch, seconds)}
+
+    def outputs(self, path):
+        arrays.save_npz(path, self.program.outputs())
+
+
+if __name__ == "__main__":
+    xla = Xla()
+    protocol.serve({"load": xla.load, "run": xla.run, "outputs": xla.outputs})
