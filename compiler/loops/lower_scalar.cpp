@@ -118,20 +118,23 @@ Value Emitter::CompareValues(const Instr& instr, const Value& a, const Value& b)
   return Bind(instr.name, DType::kPred, builder_.Compare(attrs.direction, Use(a), Use(b)));
 }
 
-// On the bit pattern of the held type, as HLO defines it: round the mantissa to nearest even, then
+// On the bit pattern of the type, as HLO defines it: round the mantissa to nearest even, then
 // exponents out of range become signed infinity or signed zero.
 Value Emitter::ReducePrecision(const Instr& instr, const Value& value) {
   const auto& attrs = instr.As<ReducePrecisionAttrs>();
-  const bool wide = value.dtype == DType::kF64;
+  // f16 has other denormals than the f32 that holds it; those of bf16 are the same.
+  const bool wide = value.dtype == DType::kF64, half = value.dtype == DType::kF16;
   const DType type = wide ? DType::kU64 : DType::kU32;
-  const int mantissa = wide ? 52 : 23, exponent = wide ? 11 : 8;
+  const int mantissa = wide ? 52 : half ? 10 : 23, exponent = wide ? 11 : half ? 5 : 8;
   const auto constant = [&](uint64_t bits) { return builder_.Constant(type, bits); };
   const auto binary = [&](Op op, ExprId a, uint64_t b) {
     return builder_.Binary(op, a, constant(b));
   };
   const uint64_t sign_bit = uint64_t{1} << (mantissa + exponent);
   const uint64_t exponent_mask = ((uint64_t{1} << exponent) - 1) << mantissa;
-  Value bits = Bind("bits", type, builder_.BitcastConvert(Use(value), type));
+  const ExprId pattern =
+      half ? builder_.Convert(BitsOf(value), type) : builder_.BitcastConvert(Use(value), type);
+  Value bits = Bind("bits", type, pattern);
   const int dropped = mantissa - static_cast<int>(attrs.mantissa_bits);
   if (dropped > 0) {
     const uint64_t last = uint64_t{1} << dropped;
@@ -154,8 +157,9 @@ Value Emitter::ReducePrecision(const Instr& instr, const Value& value) {
     bits = Bind("bits", type,
                 builder_.Select(over, infinity, builder_.Select(under, Use(sign), Use(bits))));
   }
-  const ExprId rounded =
-      builder_.BitcastConvert(Use(bits), value.dtype == DType::kF64 ? DType::kF64 : DType::kF32);
+  const ExprId rounded = half
+                             ? FromBits(value.dtype, builder_.Convert(Use(bits), DType::kU16))
+                             : builder_.BitcastConvert(Use(bits), wide ? DType::kF64 : DType::kF32);
   const ExprId is_nan = builder_.Compare(Direction::kNe, Use(value), Use(value));
   // A NaN stays one unless no mantissa bit is left to say so.
   const ExprId special =

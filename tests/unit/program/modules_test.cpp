@@ -54,6 +54,20 @@ constexpr TextCase kCases[] = {
       s = f32[4] add(a, b)
       t = (f32[4], pred[]) tuple(s, q)
       ROOT r = ((f32[4], pred[]), (s32[2], f32[4]), f32[4]) tuple(t, inner, a) })"},
+    // Bit patterns, which compare exactly: between other values a wrong denormal would not be seen.
+    {"reduced_denormals_of_f16", R"(ENTRY main {
+      p = u16[64] parameter(0)
+      mask = u16[] constant(1023)
+      masks = u16[64] broadcast(mask), dimensions={}
+      small = u16[64] and(p, masks)
+      x = f16[64] bitcast-convert(small)
+      fewer = f16[64] reduce-precision(x), exponent_bits=6, mantissa_bits=7
+      kept = f16[64] reduce-precision(x), exponent_bits=5, mantissa_bits=10
+      none = f16[64] reduce-precision(x), exponent_bits=4, mantissa_bits=10
+      a = u16[64] bitcast-convert(fewer)
+      b = u16[64] bitcast-convert(kept)
+      c = u16[64] bitcast-convert(none)
+      ROOT r = (u16[64], u16[64], u16[64]) tuple(a, b, c) })"},
     {"empty_tuple", R"(ENTRY main {
       x = f32[4] parameter(0)
       ROOT r = () tuple() })"},
