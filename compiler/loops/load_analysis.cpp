@@ -13,8 +13,8 @@ namespace {
 constexpr int64_t kFewestRows = 24, kFewestColumns = 16;
 // Rows that follow each other in memory, below which a register tile is half empty.
 constexpr int64_t kFewestRowsOfTile = 6;
-// A panel of eight columns of f32 has to fit the second-level cache.
-constexpr int64_t kDeepestSum = 8192;
+// Without blocks along the sum a deeper panel is so narrow that the left operand is read too often.
+constexpr int64_t kDeepestSum = 2048;
 
 void VisitExpr(const Kernel& kernel, ExprId id, IndexAnalysis& analysis, const LoadVisitor& visit) {
   const Expr& expr = kernel[id];
@@ -115,10 +115,17 @@ bool SuitsOwnCode(const Kernel& kernel) {
   if (kernel.klass != KernelClass::kContraction || kernel.body.size() != 1) return false;
   if (Branches(kernel.body)) return false;
   const auto outer = LoopChain(kernel, 'i'), summed = LoopChain(kernel, 'k');
-  if (outer.size() < 2 || summed.empty()) return false;
-  const NamedLoop &m = outer[outer.size() - 2], &n = outer.back();
+  if (outer.empty() || summed.empty()) return false;
+  const NamedLoop& n = outer.back();
+  const NamedLoop m = outer.size() > 1 ? outer[outer.size() - 2] : NamedLoop{"", 1};
   const auto right = RightOperand(kernel, m.name, n.name);
   if (!right || kernel[*right].dtype != DType::kF32) return false;
+  const bool floats = std::all_of(kernel.operands.begin(), kernel.operands.end(), [&](BufferId id) {
+    return kernel[id].dtype == DType::kF32 || !MovesWith(kernel, id, summed.back().name);
+  });
+  if (!floats || UnitStrides(kernel, n.name, right) <= 0) return false;
+  // One row: each element of the right operand is used once, straight from memory.
+  if (m.extent == 1 && outer.size() <= 2) return n.extent >= kFewestColumns;
   // Batches stand outside of the loops that read the same of the right operand again.
   int64_t rows = 1, depth = 1;
   size_t first = outer.size() - 1;
@@ -128,12 +135,8 @@ bool SuitsOwnCode(const Kernel& kernel) {
     if (!MovesWith(kernel, *right, outer[i].name)) return false;
   }
   for (const NamedLoop& loop : summed) depth *= loop.extent;
-  const bool large = rows >= kFewestRows && m.extent >= kFewestRowsOfTile &&
-                     n.extent >= kFewestColumns && depth <= kDeepestSum;
-  const bool floats = std::all_of(kernel.operands.begin(), kernel.operands.end(), [&](BufferId id) {
-    return kernel[id].dtype == DType::kF32 || !MovesWith(kernel, id, summed.back().name);
-  });
-  return large && floats && UnitStrides(kernel, n.name, right) > 0;
+  return rows >= kFewestRows && m.extent >= kFewestRowsOfTile && n.extent >= kFewestColumns &&
+         depth <= kDeepestSum;
 }
 
 Schedule DefaultSchedule(const Kernel& kernel) {

@@ -14,7 +14,7 @@ namespace fusemark::loops {
 
 // Rounding of narrow floats between elementwise operations of one kernel. Off and the reference
 // round after every operation; on keeps f32 and rounds where a value is stored or HLO says convert
-// / reduce-precision.
+// / reduce-precision (types of 16 bits; smaller ones are rounded after every operation anyway).
 enum class Rounding : uint8_t { kEveryOperation, kAtStores };
 
 struct LowerRequest {

@@ -292,8 +292,9 @@ Value Emitter::Bind(std::string_view name, DType dtype, ExprId held) {
 }
 
 Value Emitter::Round(std::string_view name, DType dtype, ExprId held) {
-  const bool rounds =
-      IsNarrowFloat(dtype) && request_.rounding == Rounding::kEveryOperation && !exact_;
+  // f8 and f4 overflow so soon that a wider value between two operations is another result.
+  const bool each = request_.rounding == Rounding::kEveryOperation || BitWidth(dtype) < 16;
+  const bool rounds = IsNarrowFloat(dtype) && each && !exact_;
   if (rounds || WrapsInByte(dtype)) held = Narrowed(dtype, held);
   return Bind(name, dtype, held);
 }

@@ -1,6 +1,7 @@
 #include "compiler/loops/schedule_cpu.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -222,6 +223,13 @@ class Scheduler {
   int64_t TileVectors(int64_t extent, int64_t lanes) const {
     return std::clamp<int64_t>(extent / lanes, 1, schedule_.tile_n);
   }
+  // A product of one row reads its right operand once, from memory: long runs of each row, so that
+  // what is fetched ahead is used, and a tile for every thread.
+  int64_t RowVectors(int64_t extent, int64_t lanes) const {
+    const int64_t balanced = extent / (lanes * 2 * target_.threads);
+    const int64_t most = target_.vector_registers * 3 / 4;
+    return std::max(TileVectors(extent, lanes), std::min(balanced, most));
+  }
   // Fewer rows than would fit where that leaves a fuller last tile: one of a single row keeps the
   // units waiting for its few accumulators.
   int64_t TileRows(int64_t vectors, int64_t extent) const {
@@ -243,8 +251,8 @@ class Scheduler {
 
   // What a panel may take: half of the second-level cache, and no more than stacks can bear.
   int64_t PanelBytes() const {
-    constexpr int64_t kMostStack = 512 << 10;
-    return std::min(target_.l2_bytes / 2, kMostStack);
+    constexpr int64_t kMostStack = 800 << 10;
+    return std::min(target_.l2_bytes * 4 / 5, kMostStack);
   }
 
   // Register tiles side by side in one panel: longer runs of each row are copied at once, as far as
@@ -269,7 +277,8 @@ class Scheduler {
     int64_t rows = 1, column = ByteSize(kernel_[*operand].dtype);
     while (first > 0 && !MovesWith(kernel_, *operand, outer[first - 1]))
       rows *= LargestExtent(outer[--first]);
-    for (const NamedLoop& loop : LoopChain(kernel_, 'k')) column *= loop.extent;
+    const std::vector<NamedLoop> summed = LoopChain(kernel_, 'k');
+    for (const NamedLoop& loop : summed) column *= loop.extent;
     const int64_t cache = PanelBytes();
     if (column * columns < cache) return false;  // the whole of it stays in the cache
     int64_t vectors = TileVectors(columns, lanes);
@@ -296,10 +305,31 @@ class Scheduler {
            Try({PrimitiveKind::kDistribute, {m + "t"}, 0, ""}) &&
            Pack(kernel_[*operand].name, n + "p", lanes * vectors) &&
            VectoriseTile(n + "t", vectors, lanes);
-    if (done) return Unroll(m + "t"), true;
+    if (done) {
+      PackRows(m, n, summed.back().name, tile);
+      return Unroll(m + "t"), true;
+    }
     kernel_ = before;
     list_.resize(applied);
     return false;
+  }
+
+  // Rows of the left operand that lie a large power of two apart fall into the same few sets of the
+  // first-level cache and push each other out: a tile of them is copied into runs side by side.
+  void PackRows(const std::string& m, const std::string& n, const std::string& k, int64_t tile) {
+    constexpr int64_t kLine = 64, kSets = 64, kWays = 8, kRun = 64;
+    const auto left = RightOperand(kernel_, n + "p", m + "o");
+    if (!left) return;
+    const Buffer rows = kernel_[*left];
+    if (rows.dims.empty()) return;
+    const int64_t stride = rows.dims.back() * ByteSize(rows.dtype) / kLine;
+    const int64_t sets = kSets / std::gcd(kSets, stride);
+    if (tile * 2 <= sets * kWays || UnitStrides(kernel_, k, left) <= 0) return;
+    const Kernel before = kernel_;
+    const size_t applied = list_.size();
+    if (Tile(k, kRun, k + "o", k + "i") && Pack(rows.name, m + "o", kRun)) return;
+    kernel_ = before;
+    list_.resize(applied);
   }
 
   // The innermost reduction loop after its contiguous neighbours joined it.
@@ -370,8 +400,11 @@ class Scheduler {
     const int64_t extent = LargestExtent(n), lanes = std::min(Lanes(), extent);
     if (lanes < 2) return;
     const bool contraction = kernel_.klass == KernelClass::kContraction;
-    const int64_t vectors = contraction ? TileVectors(extent, lanes)
-                                        : std::clamp<int64_t>(extent / lanes, 1, schedule_.unroll);
+    const bool one_row = outer.size() == 1 || LargestExtent(outer[outer.size() - 2]) == 1;
+    const int64_t vectors = contraction && one_row ? RowVectors(extent, lanes)
+                            : contraction
+                                ? TileVectors(extent, lanes)
+                                : std::clamp<int64_t>(extent / lanes, 1, schedule_.unroll);
     if (!Tile(n, lanes * vectors, n + "o", n + "t")) return;
     bool rows = false;
     std::string m;

@@ -1,8 +1,12 @@
 // Convolution as matrix products: for every group, the kernel [features][taps x inputs] times the
-// input positions that each output position reads [taps x inputs][positions].
+// input positions that each output position reads [taps x inputs][positions]. Positions outside the
+// input contribute nothing: in the products they are zeros, which is the same for finite kernels
+// only, so others are summed tap by tap (0 * inf is NaN).
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <vector>
 
 #include "compiler/reference/contract.h"
 #include "compiler/reference/strided.h"
@@ -72,15 +76,20 @@ class Convolution {
     const int64_t chunk = std::clamp<int64_t>(kGathered / std::max<int64_t>(depth, 1), 8, kChunk);
     gathered_ = LaneBuffer(depth * chunk, kind_);
     product_ = LaneBuffer(features_ * chunk, kind_);
+    outside_.resize(static_cast<size_t>(geometry_.tap_count * chunk));
     for (int64_t group = 0; group < groups_; ++group) {
       const LaneBuffer kernel = KernelOf(group);
+      const bool finite = IsFinite(kernel, features_ * depth);
       for (int64_t first = 0; first < total; first += chunk) {
         const int64_t n = std::min(chunk, total - first);
         VisitKind(kind_, [&](auto* type) {
-          Gather<std::remove_pointer_t<decltype(type)>>(group, first, n);
+          using T = std::remove_pointer_t<decltype(type)>;
+          Gather<T>(group, first, n);
+          if (!finite) SumInside(kernel.as<T>(), n);
         });
-        MatrixProduct(kind_, features_, n, depth, kernel.data(), gathered_.data(), product_.data(),
-                      context_);
+        if (finite)
+          MatrixProduct(kind_, features_, n, depth, kernel.data(), gathered_.data(),
+                        product_.data(), context_);
         Store(group, first, n, result);
       }
     }
@@ -127,6 +136,9 @@ class Convolution {
     T* row = gathered_.as<T>();
     for (int64_t t = 0; t < geometry_.tap_count; ++t) {
       const Dims offsets = OffsetsOf(tap, first, n, batch_stride);
+      for (int64_t p = 0; p < n; ++p)
+        outside_[static_cast<size_t>(t * n + p)] =
+            offsets[static_cast<size_t>(p)] == Geometry::kOutside;
       for (int64_t i = 0; i < inputs_; ++i, row += n)
         for (int64_t p = 0; p < n; ++p) {
           const int64_t at = offsets[static_cast<size_t>(p)];
@@ -134,6 +146,40 @@ class Convolution {
         }
       NextIndex(geometry_.taps, tap);
     }
+  }
+
+  bool IsFinite(const LaneBuffer& lanes, int64_t count) const {
+    if (kind_ != Kind::kFloat && kind_ != Kind::kComplex) return true;
+    const int64_t parts = kind_ == Kind::kComplex ? 2 * count : count;
+    const auto* first = lanes.as<double>();
+    return std::all_of(first, first + parts, [](double x) { return std::isfinite(x); });
+  }
+
+  // product_ without MatrixProduct: slow, but skips what is outside.
+  template <class T>
+  void SumInside(const T* kernel, int64_t n) {
+    const int64_t depth = geometry_.tap_count * inputs_;
+    const T* gathered = gathered_.as<T>();
+    T* product = product_.as<T>();
+    for (int64_t f = 0; f < features_; ++f, kernel += depth) {
+      context_.poll();
+      for (int64_t p = 0; p < n; ++p) {
+        T sum{0};
+        for (int64_t k = 0; k < depth; ++k)
+          if (!outside_[static_cast<size_t>(k / inputs_ * n + p)])
+            sum += Times(kernel[k], gathered[k * n + p]);
+        *product++ = sum;
+      }
+    }
+  }
+
+  template <class T>
+  static T Times(T x, T y) {
+    // As in MatrixProduct, without the recovery of infinities that operator* has.
+    if constexpr (std::is_same_v<T, Complex>)
+      return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
+    else
+      return x * y;
   }
 
   // Input offset (without feature) that each position reads for one tap.
@@ -204,6 +250,7 @@ class Convolution {
   Kind kind_;
   int64_t groups_, features_ = 0, inputs_ = 0;
   LaneBuffer input_, gathered_, product_;
+  std::vector<bool> outside_;  // [tap][position] of the chunk
 };
 
 }  // namespace

@@ -103,8 +103,7 @@ void UnaryComplex(Op op, const void* a, int64_t n, void* out) {
   const auto to_real = [&](auto f) { Map<Complex, double>(a, n, out, f); };
   switch (op) {
     case Op::kNegate: return map([](Complex z) { return -z; });
-    case Op::kSign:
-      return map([](Complex z) { return z == Complex(0) ? z : z / Complex(std::abs(z)); });
+    case Op::kSign: return map([](Complex z) { return z == Complex(0) ? z : z / std::abs(z); });
     case Op::kExponential: return map([](Complex z) { return std::exp(z); });
     case Op::kExponentialMinusOne: return map(ExponentialMinusOne);
     case Op::kLog: return map([](Complex z) { return std::log(z); });

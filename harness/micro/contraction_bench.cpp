@@ -19,6 +19,7 @@
 #include "autotuner/machine_limits.h"
 #include "compiler/codegen/target.h"
 #include "compiler/on.h"
+#include "compiler/runtime/library.h"
 #include "compiler/text/text.h"
 #include "workloads/inputs.h"
 
@@ -73,7 +74,43 @@ struct Runnable {
   Tensor output;
 };
 
-Result<Runnable> Prepare(const Module& module, int threads, bool library) {
+// oneDNN's product as it is, without anything of ours around it.
+struct LibraryProduct {
+  std::unique_ptr<LibraryKernel> kernel;
+  Tensor scratch, output;
+};
+
+Result<LibraryProduct> PrepareLibrary(const Product& p, const Module& module) {
+  MatmulSpec spec;
+  if (p.batch > 1) {
+    spec.batch = {p.batch};
+    spec.lhs_batch_strides = {p.m * p.k};
+    spec.rhs_batch_strides = {p.k * p.n};
+  }
+  spec.m = p.m;
+  spec.n = p.n;
+  spec.k = p.k;
+  spec.lhs_m_stride = p.k;
+  spec.rhs_k_stride = p.n;
+  LibraryProduct library;
+  library.kernel = MakeMatmul(spec);
+  if (library.kernel == nullptr) return Unsupported("oneDNN has no product of this shape");
+  library.scratch = MakeTensor(ArrayShape(DType::kU8, {library.kernel->scratch_bytes()}));
+  library.output = MakeTensor(OutputLeaves(module)[0]);
+  return library;
+}
+
+double SecondsOf(LibraryProduct& library, const std::vector<const void*>& params) {
+  const auto begin = std::chrono::steady_clock::now();
+  const bool ok =
+      library.kernel
+          ->Run(params[0], params[1], library.output.data.get(), library.scratch.data.get())
+          .ok();
+  const auto end = std::chrono::steady_clock::now();
+  return ok ? std::chrono::duration<double>(end - begin).count() : 0;
+}
+
+Result<Runnable> Prepare(const Module& module, int threads) {
   CompileOptions options;
   options.engine = Engine::kOn;
   options.threads = threads;
@@ -82,7 +119,7 @@ Result<Runnable> Prepare(const Module& module, int threads, bool library) {
   FM_TRY(OnProblem problem, PrepareOn(module, options));
   for (const Task& task : problem.tasks) {
     if (task.klass != loops::KernelClass::kContraction) continue;
-    problem.config.schedules.at(task.id).schedule.use_library = library;
+    problem.config.schedules.at(task.id).schedule.use_library = false;
   }
   options.config_text = PrintConfig(problem.config);
   Runnable runnable;
@@ -128,7 +165,8 @@ void BM_Product(benchmark::State& state, const Product& product) {
   const auto threads = static_cast<int>(state.range(0));
   const auto module = ParseModule(Text(product), "bench");
   if (!module.ok()) return state.SkipWithError(module.error().message.c_str());
-  auto own = Prepare(*module, threads, false), library = Prepare(*module, threads, true);
+  auto own = Prepare(*module, threads);
+  auto library = PrepareLibrary(product, *module);
   const auto inputs = SynthesiseInputs(*module, "product", {});
   if (!own.ok() || !library.ok() || !inputs.ok()) return state.SkipWithError("it does not compile");
   std::vector<const void*> params;

@@ -99,6 +99,59 @@ TEST(Judge, DecisionsByRoundingAreExcused) {
   EXPECT_NE(JudgeFloats(module, {5.5F}, {4}), "");
 }
 
+TEST(Judge, ZerosOfAMaximumMayHaveEitherSign) {
+  const Module module = MustParse(R"(ENTRY e { p = f32[2] parameter(0)
+  z = f32[2] constant({0, 0})
+  ROOT m = f32[2] clamp(z, p, p) })");
+  EXPECT_EQ(JudgeFloats(module, {-0.0F, 1}, {0.0F, 1}), "");
+  EXPECT_EQ(JudgeFloats(module, {-0.0F, 1}, {-0.0F, 1}), "");
+  EXPECT_NE(JudgeFloats(module, {-0.0F, 1}, {0.0F, std::nextafter(1.0F, 2.0F)}), "");
+  const Module inverse = MustParse(R"(ENTRY e { p = f32[2] parameter(0)
+  z = f32[2] constant({0, 0})
+  m = f32[2] maximum(p, z)
+  o = f32[2] constant({1, 1})
+  ROOT r = f32[2] divide(o, m) })");
+  EXPECT_EQ(JudgeFloats(inverse, {-0.0F, 1}, {INFINITY, 1}), "");
+  EXPECT_NE(JudgeFloats(inverse, {0.0F, 1}, {-INFINITY, 1}), "");
+}
+
+TEST(Judge, ProductsMayLoseDenormals) {
+  const Module module = MustParse(R"(ENTRY e { p = f32[2] parameter(0)
+  m = f32[2] multiply(p, p)
+  s = f32[2] constant({1e30, 1e30})
+  ROOT r = f32[2] multiply(m, s) })");
+  // 1e-40 is 71362 steps of the denormals: two more are a few units in the 17th bit.
+  const float lost = 1e-20F * 1e-20F, kept = lost + 0x1p-148F;
+  EXPECT_EQ(JudgeFloats(module, {1e-20F, 1}, {kept * 1e30F, 1e30F}), "");
+  EXPECT_NE(JudgeFloats(module, {1e-20F, 1}, {lost * 1.01F * 1e30F, 1e30F}), "");
+  EXPECT_NE(JudgeFloats(module, {1e-20F, 1}, {lost * 1e30F, 1.0001e30F}), "");
+}
+
+TEST(Judge, SignOfAComplexNumberRounds) {
+  const Module module = MustParse(R"(ENTRY e { p = f32[1] parameter(0)
+  q = f32[1] constant({3})
+  c = c64[1] complex(p, q)
+  s = c64[1] sign(c)
+  ROOT r = f32[1] real(s) })");
+  EXPECT_EQ(JudgeFloats(module, {4}, {std::nextafter(0.8F, 1.0F)}), "");
+  EXPECT_NE(JudgeFloats(module, {4}, {0.801F}), "");
+}
+
+TEST(Judge, PaddingMayBeZerosThatTapsReach) {
+  const auto module = [](const std::string& taps) {
+    return MustParse(R"(ENTRY e { p = f32[2] parameter(0)
+  a = f32[1,2,1] reshape(p)
+  k = f32[2,1,1] constant({{{)" +
+                     taps + R"(}}, {{1}}})
+  c = f32[1,2,1] convolution(a, k), window={size=2 pad=1_0}, dim_labels=b0f_0io->b0f
+  ROOT r = f32[2] reshape(c) })");
+  };
+  EXPECT_EQ(JudgeFloats(module("inf"), {1, 2}, {1, INFINITY}), "");
+  EXPECT_EQ(JudgeFloats(module("inf"), {1, 2}, {NAN, INFINITY}), "");
+  EXPECT_NE(JudgeFloats(module("inf"), {1, 2}, {NAN, NAN}), "");
+  EXPECT_NE(JudgeFloats(module("2"), {1, 2}, {NAN, 4}), "");
+}
+
 bool HasReduce(const FuzzCase& fuzz_case) {
   for (const Computation& computation : fuzz_case.module.computations)
     for (const Instr& instr : computation.instrs)

@@ -1,17 +1,25 @@
 // May two correct engines differ like this? The rule for results of random modules, whose sums
 // cancel and whose comparisons are as close as it gets:
 //   1. A leaf is exact when no rounding instruction is among its ancestors (see Rounds() in the
-//      .cpp): its bits must be equal; any NaN equals any NaN.
-//   2. Elsewhere an element passes if it differs by at most 8 units in the last place.
+//      .cpp): its bits must be equal; any NaN equals any NaN. Which zero a maximum, minimum or
+//      clamp of zeros of both signs gives is left open: below one of these, and no rounding
+//      instruction, the runs of rule 3 only exchange its operands.
+//   2. Below a rounding instruction an element passes if it differs by at most 8 units in the last
+//      place.
 //   3. What is left is judged by the condition of the module: the reference runs it again with
-//      every operand and result of a rounding instruction moved by up to a few units in the last
-//      place at random (4 for f32 and f64, 1 for narrower types). The element passes if
-//      it is within 8 times the spread of these runs, or if they disagree on whether it is NaN or
-//      infinite, or (integers, pred) disagree at all: then rounding alone decides about it.
+//      every operand and result of a rounding instruction moved at random: relatively by up to a
+//      few units in the last place (4 for f32 and f64, 1 for narrower types), and the result of n
+//      terms by the steps of denormals that n products which underflow can lose. The element passes
+//      if it is within 8 times the spread of these runs, or if they disagree on whether it is NaN
+//      or infinite, or (integers, pred) disagree at all: then rounding alone decides about it.
+//   4. A result may also be right, by the rules above, for the module with the padding of its f32
+//      convolutions made explicit: zeros that taps which are not finite turn into NaN.
 // The perturbed runs stand for a bound from error analysis: they see cancellation, amplification
 // and discontinuities, and need no model of any instruction.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,11 +34,15 @@ namespace fusemark {
 std::string Judge(const Module& module, std::span<const Tensor> inputs,
                   std::span<const Tensor> want, std::span<const Tensor> got);
 
-// exact[i]: leaf i of the result is exact by rule 1.
-std::vector<bool> ExactLeaves(const Module& module);
+// What rules 1 and 2 ask of a leaf: the most lenient of its ancestors decides.
+enum class Exactness : uint8_t { kBits, kZeroSigns, kRounded };
+std::vector<Exactness> LeafExactness(const Module& module);
 
 // The module with the perturbations of rule 3, drawn from `seed`.
 Module Perturbed(const Module& module, uint64_t seed);
+
+// The other module of rule 4, nothing if there is no such convolution.
+std::optional<Module> WithExplicitPadding(const Module& module);
 
 // The reference's results.
 Result<std::vector<Tensor>> EvaluateTensors(const Module& module, std::span<const Tensor> inputs);

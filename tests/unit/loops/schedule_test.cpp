@@ -23,7 +23,7 @@ Target TwoThreads() {
 // Caches so small that the test kernels' products do not fit.
 Target SmallCaches() {
   Target target = TwoThreads();
-  target.l2_bytes = 4096;
+  target.l2_bytes = 2560;
   return target;
 }
 
@@ -212,6 +212,38 @@ TEST(LoopsSchedule, LargeProductsUseCopiedPanels) {
             "16; vectorise t2; tile i1t 8 i1u i1v; vectorise i1v; unroll i1u; unroll i0t");
   // Too few rows to share a panel.
   EXPECT_EQ(ListFor(kDot, "contraction tile_m=4", SmallCaches()).find("stage"), std::string::npos);
+}
+
+// A product with so many columns on the right and elements in a sum.
+std::string Product(int64_t rows, int64_t columns, int64_t depth) {
+  const std::string m = std::to_string(rows), n = std::to_string(columns),
+                    k = std::to_string(depth);
+  return "kernel @product class=contraction\n  operand %a: f32[" + m + "," + k +
+         "]\n  operand %b: f32[" + k + "," + n + "]\n  result %r: f32[" + m + "," + n +
+         "]\n{ for i0 in " + m + " { for i1 in " + n +
+         " {\n  alloc %acc: f32[] register\n  %acc[] = 0:f32\n  for k0 in " + k +
+         " reduces { %acc[] = %acc[] + %a[i0, k0] * %b[k0, i1] }\n  %r[i0, i1] = %acc[]\n} } }";
+}
+
+TEST(LoopsSchedule, RowsAPowerOfTwoApartAreCopiedSideBySide) {
+  Target target = TwoThreads();
+  target.l2_bytes = 100 << 10;
+  const std::string apart = ListFor(Product(48, 64, 1024).c_str(), "contraction tile_m=6", target);
+  EXPECT_NE(apart.find("tile k0 64 k0o k0i; pack a i0o 64"), std::string::npos) << apart;
+  const std::string few = ListFor(Product(48, 64, 1024).c_str(), "contraction tile_m=4", target);
+  EXPECT_EQ(few.find("pack a"), std::string::npos) << few;
+  const std::string other = ListFor(Product(48, 64, 1040).c_str(), "contraction tile_m=6", target);
+  EXPECT_NE(other.find("pack b"), std::string::npos) << other;
+  EXPECT_EQ(other.find("pack a"), std::string::npos) << other;
+}
+
+TEST(LoopsSchedule, AProductOfOneRowReadsLongRuns) {
+  const std::string list = ListFor(Product(1, 3072, 64).c_str(), "contraction");
+  EXPECT_NE(list.find("tile i1 96 "), std::string::npos) << list;
+  EXPECT_FALSE(DefaultSchedule(MustParse(Product(1, 3072, 64).c_str())).use_library);
+  // A tile for each thread, at least.
+  const std::string small = ListFor(Product(1, 64, 64).c_str(), "contraction");
+  EXPECT_NE(small.find("tile i1 16 "), std::string::npos) << small;
 }
 
 TEST(LoopsSchedule, RegisterTileFollowsTheRegisters) {

@@ -165,6 +165,17 @@ TEST(Contract, ConvolutionForms) {
   EXPECT_EQ(convolve("8", "size=2 lhs_dilate=2"), "10 2 20 3 30 4 40 5");
 }
 
+TEST(Contract, ConvolutionSkipsWhatIsOutside) {
+  const auto convolve = [](const std::string& taps, const std::string& window) {
+    return Eval("a = f32[1,3,1] constant({{{1}, {2}, {3}}})\nk = f32[2,1,1] constant(" + taps +
+                ")\nROOT r = f32[1,4,1] convolution(a, k), window={" + window +
+                "}, dim_labels=b0f_0io->b0f");
+  };
+  EXPECT_EQ(convolve("{{{inf}}, {{1}}}", "size=2 pad=1_1"), "1 inf inf inf");
+  EXPECT_EQ(convolve("{{{1}}, {{nan}}}", "size=2 pad=1_1"), "nan nan nan 3");
+  EXPECT_EQ(convolve("{{{1}}, {{-inf}}}", "size=2 lhs_dilate=2"), "1 -inf 2 -inf");
+}
+
 TEST(Contract, ConvolutionGroups) {
   EXPECT_EQ(Eval("i = f32[4] constant({1, 2, 3, 4})\na = f32[1,2,2] reshape(i)\n"
                  "j = f32[2] constant({10, 100})\nk = f32[1,1,2] reshape(j)\n"
