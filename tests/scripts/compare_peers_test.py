@@ -198,10 +198,15 @@ class Bars(unittest.TestCase):
 
     def test_compile_and_memory(self):
         rows = bars.judge_all(model("hlo", None), {
-            "on": engine(1, compile_s=2.0, temp_bytes=110),
-            "xla": engine(1, compile_s=1.0, temp_bytes=100)})
+            "on": engine(1, compile_s=2.0, temp_bytes=11000),
+            "xla": engine(1, compile_s=1.0, temp_bytes=10000)})
         self.assertEqual(find(rows, "compile vs XLA")[0]["verdict"], "falls short")
         self.assertEqual(find(rows, "memory vs XLA")[0]["verdict"], "pass")
+
+    def test_a_page_of_memory_is_not_judged(self):
+        rows = bars.judge_all(model("hlo", None), {"on": engine(1, temp_bytes=4096),
+                                                   "xla": engine(1, temp_bytes=16)})
+        self.assertEqual(find(rows, "memory vs XLA"), [])
 
     def test_aims_are_geometric_means(self):
         rows = [{"bar": "HLO file vs XLA", "threads": 1, "ratio": r} for r in (1, 4, 16, None)]
