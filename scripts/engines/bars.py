@@ -12,6 +12,8 @@ import statistics
 # be the maximum under another name.
 P99_RUNS = 368
 OURS = ("off", "on", "on:resident")
+# Intermediates within one page are alignment, not memory: no bar on them.
+PAGE = 4096
 
 
 def percentile(values, share):
@@ -89,6 +91,8 @@ def _ratios(bar, ours, theirs):
     key = {"compile": "compile_s", "memory": "temp_bytes"}[bar.metric]
     if not ours.get(key) or not theirs.get(key):
         return []
+    if bar.metric == "memory" and ours[key] <= PAGE:
+        return []
     return [theirs[key] / ours[key]]
 
 
@@ -113,7 +117,7 @@ def judge(bar, model, engines):
     best = min(usable, key=lambda name: statistics.median(_round_times(engines[name])))
     ratios = _ratios(bar, engines[bar.ours], engines[best])
     if not ratios:
-        # Nothing to hold in memory on one side: no ratio, and no verdict either.
+        # Nothing to hold in memory on one side, or next to nothing: no verdict.
         return None
     ratio = statistics.median(ratios)
     row.update(theirs=best, ratio=ratio, low=min(ratios), high=max(ratios),

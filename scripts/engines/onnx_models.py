@@ -9,6 +9,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+import parameters as names
+
 OPSET = 17
 _TYPES = {"f32": TensorProto.FLOAT, "s32": TensorProto.INT32}
 
@@ -148,23 +150,9 @@ def dlrm(g, inputs):
 FAMILIES = {"bert": bert, "resnet50": resnet50, "dlrm": dlrm}
 
 
-def split_parameters(parameters, arrays):
-    """(weights by their short names, [(input name, dtype, shape)], input arrays by name). The dumps
-    call weights p__<name>__.1 and inputs x_<i>_.1."""
-    weights, inputs, given = {}, [], {}
-    for (name, dtype, shape), values in zip(parameters, arrays):
-        if name.startswith("p__"):
-            weights[name.removeprefix("p__").split("__.")[0]] = values
-        else:
-            inputs.append((name, dtype, shape))
-            given[name] = values
-    inputs.sort()
-    return weights, inputs, given
-
-
 def build(family, parameters, arrays):
     """The model and its input arrays by name."""
-    weights, inputs, given = split_parameters(parameters, arrays)
+    weights, inputs, given = names.split(parameters, arrays)
     graph = Graph(weights)
     outputs = FAMILIES[family](graph, inputs)
     unused = set(weights) - set(graph.initializers)

@@ -12,15 +12,18 @@ import time
 import bars
 import idle
 import protocol
+from parameters import is_weight
 
 HERE = pathlib.Path(__file__).resolve().parent
 # engine name -> worker file, what `load` gets beside the model
 OURS = {"off": {"engine": "off"}, "on": {"engine": "on"}, "on:resident": {"engine": "on"}}
 WORKERS = {"xla": ("xla_worker.py", {}), "ort": ("ort_worker.py", {}),
-           "openvino": ("openvino_worker.py", {})}
+           "openvino": ("openvino_worker.py", {}), "tf:on": ("tf_worker.py", {"mode": "on"}),
+           "tf:graph": ("tf_worker.py", {"mode": "graph"}),
+           "tf:off": ("tf_worker.py", {"mode": "off"})}
 NAMES = tuple(OURS) + tuple(WORKERS)
 # These take the model in a form of their own, made for the whole models only.
-NEED_FAMILY = ("ort", "openvino")
+NEED_FAMILY = ("ort", "openvino", "tf:on", "tf:graph", "tf:off")
 
 
 @dataclasses.dataclass
@@ -44,7 +47,7 @@ def applies(name, model):
 def residents_of(model, parameters):
     if model.resident is not None:
         return model.resident
-    return [i for i, (name, _, _) in enumerate(parameters) if name.startswith("p__")]
+    return [i for i, (name, _, _) in enumerate(parameters) if is_weight(name)]
 
 
 class Comparison:

@@ -1,153 +1,368 @@
-"""compare_peers without any engine installed: the statistics, the verdicts, the table and the
-process protocol, the latter against a fake engine.
+"""compare_peers: the protocol with engines that answer, refuse, crash and hang; the statistics, the
+bars and the tables; the reading of HLO text and workload files. Needs no other engine and no numpy.
 """
+import importlib.machinery
+import importlib.util
+import io
+import os
 import pathlib
 import sys
 import tempfile
+import time
 import types
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts" / "engines"))
+sys.dont_write_bytecode = True
 import bars  # noqa: E402
 import catalogue  # noqa: E402
+import fusemark_worker  # noqa: E402
+import hlo_text  # noqa: E402
+import idle  # noqa: E402
 import peers_table  # noqa: E402
+import peers_venv  # noqa: E402
 import protocol  # noqa: E402
+import rounds  # noqa: E402
+import timing  # noqa: E402
 
-FAKE = f"""
-import sys, os, time
-sys.path.insert(0, {str(ROOT / "scripts" / "engines")!r})
+FAKE = """
+import os, sys, time
+sys.path.insert(0, {engines!r})
 import protocol
-def refuse(): raise protocol.Unsupported("no such graph")
-def run(seconds):
-    print("a library prints to stdout")
-    return {{"ns": [int(seconds * 10)]}}
-protocol.serve({{"run": run, "refuse": refuse, "fail": lambda: 1 / 0,
-                "die": lambda: os._exit(7), "hang": lambda: time.sleep(30)}})
+def load(size):
+    print("noise on stdout")
+    if size < 0:
+        raise protocol.Unsupported("no negative sizes")
+    return {{"size": size}}
+def die():
+    sys.stderr.write("going down\\n"); sys.stderr.flush()
+    os.kill(os.getpid(), 9)
+protocol.serve({{"load": load, "die": die, "hang": lambda: time.sleep(60),
+                "bad": lambda: {{}}["key"],
+                "cpus": lambda: {{"n": sorted(os.sched_getaffinity(0))}}}})
 """
 
 
-def row(medians, **more):
-    return {"status": "ok", "reason": "", "numerics": "pass", "round_medians_ns": medians,
-            "median_ns": sorted(medians)[len(medians) // 2], "p99_ns": None, "max_ns": max(medians),
-            "min_ns": min(medians), "n": len(medians), "compile_s": 0.5, **more}
+class Protocol(unittest.TestCase):
 
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        path = pathlib.Path(self.folder.name) / "fake.py"
+        path.write_text(FAKE.format(engines=str(ROOT / "scripts" / "engines")))
+        self.command = [sys.executable, "-B", str(path)]
+        self.log = pathlib.Path(self.folder.name) / "log"
+        self.engine = protocol.Engine("fake", self.command, log=self.log)
+        self.addCleanup(self.engine.close)
 
-def model(group="models", family="resnet50"):
-    return types.SimpleNamespace(name="m", group=group, family=family)
+    def test_reply_survives_a_library_that_prints(self):
+        self.assertEqual(self.engine.request("load", size=3), {"size": 3})
+        self.engine.close()
+        self.assertIn("noise on stdout", self.log.read_text())
 
+    def test_a_refusal_is_a_reason_and_the_engine_lives(self):
+        with self.assertRaisesRegex(protocol.EngineFailed, "^no negative sizes$"):
+            self.engine.request("load", size=-1)
+        with self.assertRaisesRegex(protocol.EngineFailed, "KeyError: 'key'"):
+            self.engine.request("bad")
+        self.assertEqual(self.engine.request("load", size=1), {"size": 1})
 
-def verdict(engines, bar, **of):
-    return next((r for r in bars.judge_all(model(**of), engines) if r["bar"] == bar), None)
+    def test_a_crash_says_how_and_the_last_words(self):
+        with self.assertRaisesRegex(protocol.EngineFailed, "signal 9.*going down"):
+            self.engine.request("die")
+        with self.assertRaises(protocol.EngineFailed):
+            self.engine.request("load", size=1)
+
+    def test_a_hang_ends_at_the_timeout(self):
+        with self.assertRaisesRegex(protocol.EngineFailed, "timeout: 'hang' took more than 0.3 s"):
+            self.engine.request("hang", timeout=0.3)
+
+    def test_affinity_is_the_process_s(self):
+        cpu = min(os.sched_getaffinity(0))
+        engine = protocol.Engine("fake", self.command, cpus=[cpu])
+        self.addCleanup(engine.close)
+        self.assertEqual(engine.request("cpus"), {"n": [cpu]})
+
+    def test_first_line(self):
+        self.assertEqual(protocol.first_line("\n  a\nb"), "a")
+        self.assertEqual(len(protocol.first_line("x" * 500)), 200)
 
 
 class Statistics(unittest.TestCase):
+
     def test_percentile_is_nearest_rank(self):
-        self.assertEqual(bars.percentile(list(range(100, 0, -1)), 0.99), 99)
-        self.assertEqual(bars.percentile([5], 0.99), 5)
+        values = list(range(1, 101))
+        self.assertEqual(bars.percentile(values, 0.99), 99)
+        self.assertEqual(bars.percentile(values, 0.5), 50)
+        self.assertEqual(bars.percentile([7], 0.99), 7)
 
     def test_p99_needs_enough_runs(self):
         self.assertIsNone(bars.summarise([[1] * 367])["p99_ns"])
-        self.assertEqual(bars.summarise([[1] * 184, [2] * 184])["p99_ns"], 2)
+        self.assertEqual(bars.summarise([[1] * 300, [2] * 68])["p99_ns"], 2)
 
-    def test_median_is_of_rounds_not_of_all_runs(self):
-        self.assertEqual(bars.summarise([[1] * 9, [5], [7]])["median_ns"], 5)
+    def test_the_median_is_over_rounds_not_runs(self):
+        # One round with many quick runs must not outvote two others.
+        row = bars.summarise([[1] * 100, [10, 10], [12, 14, 16]])
+        self.assertEqual(row["median_ns"], 10)
+        self.assertEqual(row["round_medians_ns"], [1, 10, 14])
+        self.assertEqual((row["n"], row["min_ns"], row["max_ns"]), (105, 1, 16))
 
     def test_geomean(self):
         self.assertAlmostEqual(bars.geomean([1, 4]), 2)
         self.assertIsNone(bars.geomean([]))
 
+    def test_samples_of_the_database(self):
+        # 5, 3, 300 as first value and differences: zigzag 10, 3, 594.
+        self.assertEqual(fusemark_worker.decode_samples(bytes([10, 3, 0xD2, 0x04])), [5, 3, 300])
 
-class Verdicts(unittest.TestCase):
-    def test_fastest_peer_counts(self):
-        found = verdict({"on:resident": row([20, 20]), "xla": row([40, 40]),
-                         "ort": row([10, 10])}, "resident vs best peer")
-        self.assertEqual((found["theirs"], found["ratio"], found["verdict"]),
-                         ("ort", 0.5, "falls short"))
-        self.assertAlmostEqual(found["short_by"], 0.5)
+    def test_timed_runs(self):
+        self.assertGreater(len(timing.timed_runs(lambda: None, 0.01)), 10)
+        self.assertEqual(len(timing.timed_runs(lambda: time.sleep(0.02), 0.01)), 1)
 
-    def test_ratio_is_taken_round_by_round(self):
-        found = verdict({"on": row([10, 100, 1000]), "xla": row([20, 200, 2000])},
-                        "parameters vs XLA")
-        self.assertEqual((found["low"], found["high"], found["verdict"]), (2, 2, "pass"))
-
-    def test_bar_depends_on_the_group(self):
-        engines = {"on": row([10]), "xla": row([12])}
-        self.assertEqual(verdict(engines, "parameters vs XLA")["verdict"], "falls short")
-        found = verdict(engines, "HLO file vs XLA", group="hlo", family=None)
-        self.assertEqual(found["verdict"], "pass")
-
-    def test_wrong_numerics_are_never_a_ratio(self):
-        found = verdict({"on": row([1], numerics="fail"), "xla": row([9])}, "parameters vs XLA")
-        self.assertEqual((found["verdict"], found["ratio"]), ("not measured", None))
-
-    def test_rounds_on_both_sides_are_told(self):
-        found = verdict({"on": row([10, 10, 10]), "xla": row([10, 14, 15])}, "parameters vs XLA")
-        self.assertFalse(found["clear"])
-
-    def test_dispatch_is_left_out(self):
-        found = verdict({"on": row([10]), "xla": row([30], dispatch_ns=20)}, "parameters vs XLA")
-        self.assertEqual(found["ratio"], 1)
+    def test_busy_share(self):
+        start = "cpu 0 0 0 0 0 0 0 0"
+        self.assertAlmostEqual(idle.busy_share(start, "cpu 10 0 10 70 10 0 0 0"), 0.2)
+        self.assertEqual(idle.busy_share(start, start), 0.0)
 
 
-class Table(unittest.TestCase):
+def engine(*medians, **more):
+    return {"status": "ok", "numerics": "pass", "round_medians_ns": list(medians), "reason": "",
+            "median_ns": sorted(medians)[len(medians) // 2], "compile_s": 1.0, **more}
+
+
+def model(group="models", family="dlrm"):
+    return types.SimpleNamespace(name="m", group=group, family=family)
+
+
+def find(rows, name):
+    return [row for row in rows if row["bar"] == name]
+
+
+class Bars(unittest.TestCase):
+
+    def test_the_fastest_peer_counts(self):
+        rows = bars.judge_all(model(), {"on:resident": engine(100, 100, 100), "xla": engine(300),
+                                        "ort": engine(120, 130, 110), "openvino": engine(200)})
+        row, = find(rows, "resident vs best peer")
+        self.assertEqual((row["theirs"], row["verdict"]), ("ort", "pass"))
+        self.assertAlmostEqual(row["ratio"], 1.2)
+        self.assertEqual(row["without"], ["tf:on", "tf:graph", "tf:off"])
+
+    def test_ratios_are_taken_round_by_round(self):
+        # Both drift together: the ratio is 1.5 in every round.
+        row, = find(bars.judge_all(model(), {"on": engine(100, 200, 400),
+                                             "xla": engine(150, 300, 600)}), "parameters vs XLA")
+        self.assertEqual((row["low"], row["ratio"], row["high"]), (1.5, 1.5, 1.5))
+        self.assertTrue(row["clear"])
+
+    def test_falls_short_says_by_how_much(self):
+        row, = find(bars.judge_all(model(), {"on": engine(100), "xla": engine(104)}),
+                    "parameters vs XLA")
+        self.assertEqual(row["verdict"], "falls short")
+        self.assertAlmostEqual(row["short_by"], 0.2)
+
+    def test_rounds_on_both_sides_are_said(self):
+        row, = find(bars.judge_all(model("hlo"), {"on": engine(100, 100, 100),
+                                                  "xla": engine(90, 110, 120)}), "HLO file vs XLA")
+        self.assertEqual((row["verdict"], row["clear"]), ("pass", False))
+
+    def test_dispatch_is_not_the_program(self):
+        row, = find(bars.judge_all(model("hlo"), {"on": engine(10), "xla": engine(
+            15, dispatch_ns=7)}), "HLO file vs XLA")
+        self.assertAlmostEqual(row["ratio"], 0.8)
+
+    def test_a_peer_with_wrong_numbers_does_not_count(self):
+        rows = bars.judge_all(model(), {"on:resident": engine(100), "xla": engine(120),
+                                        "ort": engine(1, numerics="fail")})
+        self.assertEqual(find(rows, "resident vs best peer")[0]["theirs"], "xla")
+        row, = find(bars.judge_all(model(), {"on": engine(1, numerics="fail"), "xla": engine(9)}),
+                    "parameters vs XLA")
+        self.assertEqual((row["verdict"], row["ratio"]), ("not measured", None))
+
+    def test_a_failure_is_a_row_with_its_reason(self):
+        failed = {"status": "failed", "reason": "no such op", "numerics": "unchecked"}
+        row, = find(bars.judge_all(model(), {"on": engine(1), "xla": failed}), "parameters vs XLA")
+        self.assertEqual((row["verdict"], row["reason"]), ("not measured", "xla: no such op"))
+        row, = find(bars.judge_all(model(), {"on": failed, "xla": engine(1)}), "parameters vs XLA")
+        self.assertEqual(row["reason"], "on: no such op")
+
+    def test_each_group_has_its_bar(self):
+        engines = {"on": engine(100), "off": engine(160), "xla": engine(110)}
+        names = lambda m: {(r["bar"], r["least"]) for r in bars.judge_all(m, engines)}  # noqa: E731
+        self.assertIn(("on vs off", 1.5), names(model(family="bert")))
+        self.assertIn(("on vs off", 1.0), names(model(family="dlrm")))
+        self.assertIn(("HLO file vs XLA", 1.0), names(model("jax", None)))
+        self.assertNotIn("parameters vs XLA", {name for name, _ in names(model("jax", None))})
+
+    def test_compile_and_memory(self):
+        rows = bars.judge_all(model("hlo", None), {
+            "on": engine(1, compile_s=2.0, temp_bytes=11000),
+            "xla": engine(1, compile_s=1.0, temp_bytes=10000)})
+        self.assertEqual(find(rows, "compile vs XLA")[0]["verdict"], "falls short")
+        self.assertEqual(find(rows, "memory vs XLA")[0]["verdict"], "pass")
+
+    def test_a_page_of_memory_is_not_judged(self):
+        rows = bars.judge_all(model("hlo", None), {"on": engine(1, temp_bytes=4096),
+                                                   "xla": engine(1, temp_bytes=16)})
+        self.assertEqual(find(rows, "memory vs XLA"), [])
+
+    def test_aims_are_geometric_means(self):
+        rows = [{"bar": "HLO file vs XLA", "threads": 1, "ratio": r} for r in (1, 4, 16, None)]
+        aim, = bars.aims(rows)
+        self.assertAlmostEqual(aim["geomean"], 4)
+        self.assertEqual((aim["models"], aim["left_out"], aim["verdict"]), (3, 1, "reached"))
+
+
+class Tables(unittest.TestCase):
+
     def test_times(self):
-        self.assertEqual([peers_table.time_text(ns) for ns in (None, 12, 1500, 2.5e6, 3e9)],
-                         ["-", "12 ns", "1.5 us", "2.5 ms", "3 s"])
+        for ns, text in ((5, "5 ns"), (999.9, "1 us"), (1500, "1.5 us"), (2.5e6, "2.5 ms"),
+                         (3e9, "3 s"), (None, "-")):
+            self.assertEqual(peers_table.time_text(ns), text)
 
-    def test_failures_and_shortfalls_are_shown(self):
-        engines = {"on": row([10]), "xla": row([5]),
-                   "ort": {"status": "failed", "reason": "gone", "numerics": "unchecked"}}
-        judged = [{**r, "threads": 1} for r in bars.judge_all(model(), engines)]
-        text = peers_table.document_text(
-            {"results": [{"model": "m", "threads": 1, "engines": engines, "busy": [0.9]}],
-             "bars": judged, "aims": bars.aims(judged), "rounds": 1, "seconds": 1})
-        for part in ("failed: gone", "falls short by 62 %", "1 of 1 rounds", "slowest run"):
-            self.assertIn(part, text)
+    def test_document(self):
+        engines = {"on": {**engine(100.0), **bars.summarise([[100] * 400])},
+                   "xla": {**engine(104.0), **bars.summarise([[104] * 3])},
+                   "ort": {"status": "failed", "reason": "not installed", "numerics": "unchecked"}}
+        judged = [{**row, "threads": 2} for row in bars.judge_all(model(), engines)]
+        text = peers_table.document_text({
+            "results": [{"model": "m", "threads": 2, "engines": engines, "busy": [0.5, 0.0]}],
+            "bars": judged, "aims": bars.aims(judged), "rounds": 1, "seconds": 1.0})
+        for words in ("falls short by 20 %", "failed: not installed", "104 ns*", "up to 50 %",
+                      "1 of 2 bars pass"):
+            self.assertIn(words, text)
+        self.assertFalse([line for line in text.splitlines() if line != line.rstrip()])
 
 
-class Selection(unittest.TestCase):
-    def test_names_patterns_and_paths(self):
+MODULE = """HloModule m, input_output_alias={ {0}: (1, {}, may-alias) }, other={1}
+
+region {
+  a = f32[] parameter(0)
+  ROOT b = f32[] negate(a)
+}
+
+ENTRY main {
+  p__w__.1 = f32[2,3]{1,0} parameter(1), metadata={op_name="w"}
+  %x_0_.1 = s32[4]{0} parameter(0)
+  %t = (f32[2], s32[]) parameter(2)
+  c = f32[2]{0} constant({...})
+  %f = f32[2] fusion(%c, %c),
+    kind=kLoop, calls=region
+  ROOT r = (bf16[1,4]{1,0}, s32[1,4]{1,0}) topk(%f), k=4, is_stable=true
+}
+"""
+
+
+class HloText(unittest.TestCase):
+
+    def test_entry_parameters(self):
+        found = hlo_text.entry_parameters(MODULE)
+        self.assertEqual([(p.name, p.dtype, p.shape, p.is_tuple) for p in found],
+                         [("x_0_.1", "s32", (4,), False), ("p__w__.1", "f32", (2, 3), False),
+                          ("t", "f32", (2,), True)])
+        with self.assertRaises(ValueError):
+            hlo_text.entry_parameters("HloModule m")
+
+    def test_for_xla(self):
+        text = hlo_text.for_xla(MODULE)
+        self.assertIn("HloModule m, other={1}\n", text)
+        self.assertIn("call(%c, %c), to_apply=region\n", text)
+        self.assertIn("topk(%f), k=4\n", text)
+
+    def test_fill_elided(self):
+        text = hlo_text.fill_elided(MODULE, lambda name, dtype, shape: f"{name} {dtype} {shape}")
+        self.assertIn("c = f32[2]{0} constant(c f32 (2,))", text)
+
+
+class Catalogue(unittest.TestCase):
+
+    def test_description(self):
+        said = catalogue.read_description(
+            'name: n\ntolerance: 1e-5\nresident: [1, 2]\ntags: [a, b c]\ninputs:\n  params:\n'
+            '    "0": {scale: 1.5}\n    "1": {kind: int, low: 0, high: 9}\n')
+        self.assertEqual(said["inputs"]["params"], {"0": {"scale": 1.5},
+                                                    "1": {"kind": "int", "low": 0, "high": 9}})
+        self.assertEqual((said["tolerance"], said["resident"]), (1e-5, [1, 2]))
+
+    def test_every_built_in_workload_is_read(self):
         models = catalogue.all_models(None)
-        path = str(catalogue.BLOCKS / "mlp_gelu.hlo")
-        names = [m.name for m in catalogue.select(["trans*", path], models)]
-        self.assertEqual(names, ["transformer_layer", "mlp_gelu"])
+        self.assertEqual(set(models), {p.stem for p in catalogue.BLOCKS.glob("*.yaml")})
+        for found in models.values():
+            count = len(hlo_text.entry_parameters(found.hlo.read_text()))
+            self.assertTrue(all(0 <= i < count for i in found.resident), found.name)
+            self.assertTrue(all(int(i) < count for i in found.inputs["params"]), found.name)
+
+    def test_select(self):
+        models = catalogue.all_models(None)
+        names = lambda *words: [m.name for m in catalogue.select(words, models)]  # noqa: E731
+        self.assertEqual(names("mlp_gelu", "mlp*"), ["mlp_gelu"])
+        self.assertEqual(names("blocks"), list(models))
+        with self.assertRaises(KeyError):
+            names("nothing_of_this_name")
+
+    def test_a_file_is_named_by_its_path(self):
+        models = catalogue.all_models(None)
+        known, = catalogue.select([str(catalogue.BLOCKS / "mlp_gelu.hlo")], models)
+        self.assertIs(known, models["mlp_gelu"])
         with tempfile.NamedTemporaryFile(suffix=".hlo") as own:
-            found = catalogue.select([own.name], models)[0]
+            found, = catalogue.select([own.name], models)
             self.assertEqual((found.group, found.hlo), ("hlo", pathlib.Path(own.name).resolve()))
         with self.assertRaises(KeyError):
             catalogue.select(["absent.hlo"], models)
 
+    def test_which_engines_apply(self):
+        block, whole = model("blocks", None), model()
+        block.resident = [1]
+        self.assertTrue(rounds.applies("on:resident", block))
+        self.assertFalse(rounds.applies("ort", block))
+        self.assertTrue(rounds.applies("ort", whole))
 
-class Protocol(unittest.TestCase):
+
+class Environment(unittest.TestCase):
+
+    def test_all_versions_are_pinned(self):
+        lines = peers_venv.requirement_lines(peers_venv.REQUIREMENTS.read_text())
+        self.assertTrue(lines)
+        for line in lines:
+            self.assertRegex(line, r"^[\w-]+==[\d.]+$")
+
+    def test_a_changed_list_is_another_environment(self):
+        self.assertNotEqual(peers_venv.stamp_text(["a==1"], "3.11"),
+                            peers_venv.stamp_text(["a==2"], "3.11"))
+
+
+class ExitCodes(unittest.TestCase):
+
     def setUp(self):
-        self.engine = protocol.Engine("fake", [sys.executable, "-B", "-c", FAKE],
-                                      log=pathlib.Path(self.folder()) / "log")
-        self.addCleanup(self.engine.close)
+        loader = importlib.machinery.SourceFileLoader("compare_peers",
+                                                      str(ROOT / "scripts" / "compare_peers"))
+        spec = importlib.util.spec_from_loader("compare_peers", loader)
+        self.script = importlib.util.module_from_spec(spec)
+        loader.exec_module(self.script)
 
-    def folder(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        return folder.name
+    def code(self, engines, verdict="pass", strict=False):
+        return self.script.exit_code({"results": [{"engines": engines}],
+                                      "bars": [{"verdict": verdict}]}, strict)
 
-    def fails(self, op, timeout=20):
-        with self.assertRaises(protocol.EngineFailed) as caught:
-            self.engine.request(op, timeout)
-        return str(caught.exception)
+    def test_table(self):
+        failed = {"status": "failed", "reason": "x", "numerics": "unchecked"}
+        self.assertEqual(self.code({"on": engine(1), "xla": engine(1)}), 0)
+        self.assertEqual(self.code({"on": engine(1), "xla": failed}), 0)
+        self.assertEqual(self.code({"on": failed, "xla": engine(1)}), 4)
+        self.assertEqual(self.code({"on": failed, "xla": failed}), 4)
+        self.assertEqual(self.code({"on": engine(1, numerics="fail")}), 3)
+        self.assertEqual(self.code({"on": engine(1)}, "falls short"), 0)
+        self.assertEqual(self.code({"on": engine(1)}, "falls short", strict=True), 1)
 
-    def test_prints_do_not_disturb_replies(self):
-        self.assertEqual(self.engine.request("run", seconds=2), {"ns": [20]})
-
-    def test_a_refusal_leaves_the_engine_usable(self):
-        self.assertEqual(self.fails("refuse"), "no such graph")
-        self.assertIn("ZeroDivisionError", self.fails("fail"))
-        self.assertEqual(self.engine.request("run", seconds=1), {"ns": [10]})
-
-    def test_a_death_is_told(self):
-        self.assertIn("exit 7", self.fails("die"))
-
-    def test_a_hang_ends(self):
-        self.assertIn("timeout", self.fails("hang", timeout=0.5))
+    def test_usage(self):
+        for words in (["--engines", "nobody"], ["--threads", "0"], ["--models", "nothing"],
+                      ["--rounds", "0"], ["--threads", "many"]):
+            with self.assertRaises(SystemExit) as raised, \
+                    unittest.mock.patch("sys.stderr", new=io.StringIO()):
+                self.script.main(words)
+            self.assertEqual(raised.exception.code, 2, words)
 
 
 if __name__ == "__main__":
