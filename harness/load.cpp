@@ -76,9 +76,9 @@ Result<LoadedWorkload> LoadForRun(const std::string& name, const LoadOptions& op
   try {
     FM_TRY(loaded.workload, LoadWorkload(name, options.input_spec.empty() ? nullptr : &given));
     FM_RETURN_IF_ERROR(CheckMemory(loaded.workload.module, options.max_memory));
-    if (!options.to_explain) FM_RETURN_IF_ERROR(CheckSupported(loaded.workload.module));
+    if (!options.allow_unsupported) FM_RETURN_IF_ERROR(CheckSupported(loaded.workload.module));
     loaded.module_hash = ModuleHash(loaded.workload.module);
-    if (options.without_inputs || options.to_explain) return loaded;
+    if (options.without_inputs) return loaded;
     code = ExitCode::kUsage;
     FM_TRY(loaded.inputs, MakeInputs(loaded, options, given));
   } catch (const std::bad_alloc&) {

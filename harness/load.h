@@ -20,7 +20,7 @@ struct LoadOptions {
   uint64_t seed = 0;                   // 0: the documented rule
   int64_t max_memory = 0;              // bytes; 0: no limit
   bool without_inputs = false;         // the expectations bring them
-  bool to_explain = false;             // what cannot be run may be loaded too; no inputs
+  bool allow_unsupported = false;      // what cannot be run may be explained
 };
 
 struct LoadedWorkload {

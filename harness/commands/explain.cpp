@@ -195,7 +195,7 @@ Outcome Execute(const ExplainArguments& arguments) {
   }
   ExitCode code = ExitCode::kFailed;
   LoadOptions load;
-  load.to_explain = true;
+  load.without_inputs = load.allow_unsupported = true;
   const auto loaded = LoadForRun(arguments.workload, load, code);
   if (!loaded.ok()) {
     outcome.Add(code, loaded.error().message);

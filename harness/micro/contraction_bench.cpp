@@ -100,14 +100,9 @@ Result<LibraryProduct> PrepareLibrary(const Product& p, const Module& module) {
   return library;
 }
 
-double SecondsOf(LibraryProduct& library, const std::vector<const void*>& params) {
-  const auto begin = std::chrono::steady_clock::now();
-  const bool ok =
-      library.kernel
-          ->Run(params[0], params[1], library.output.data.get(), library.scratch.data.get())
-          .ok();
-  const auto end = std::chrono::steady_clock::now();
-  return ok ? std::chrono::duration<double>(end - begin).count() : 0;
+Result<void> Run(LibraryProduct& library, const std::vector<const void*>& params) {
+  return library.kernel->Run(params[0], params[1], library.output.data.get(),
+                             library.scratch.data.get());
 }
 
 Result<Runnable> Prepare(const Module& module, int threads) {
@@ -128,10 +123,15 @@ Result<Runnable> Prepare(const Module& module, int threads) {
   return runnable;
 }
 
-double SecondsOf(Runnable& runnable, const std::vector<const void*>& params) {
+Result<void> Run(Runnable& runnable, const std::vector<const void*>& params) {
   void* output = runnable.output.data.get();
+  return runnable.executable->Run(params, {&output, 1});
+}
+
+template <class Side>
+double SecondsOf(Side& side, const std::vector<const void*>& params) {
   const auto begin = std::chrono::steady_clock::now();
-  const bool ok = runnable.executable->Run(params, {&output, 1}).ok();
+  const bool ok = Run(side, params).ok();
   const auto end = std::chrono::steady_clock::now();
   return ok ? std::chrono::duration<double>(end - begin).count() : 0;
 }

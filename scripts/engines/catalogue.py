@@ -45,8 +45,8 @@ class Model:
 
 
 def corpus_folder(option=None):
-    """The corpus of real models, or None: $FUSEMARK_CORPUS, else ../shared/corpus."""
-    for folder in (option, os.environ.get("FUSEMARK_CORPUS"), ROOT.parent / "shared" / "corpus"):
+    """The corpus of real models: the option, else $FUSEMARK_CORPUS, else None."""
+    for folder in (option, os.environ.get("FUSEMARK_CORPUS")):
         if folder and (pathlib.Path(folder) / "jax").is_dir():
             return pathlib.Path(folder)
     return None
