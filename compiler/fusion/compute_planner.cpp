@@ -30,6 +30,10 @@ bool MovesOnly(Op op) {
          op == Op::kIota;
 }
 
+bool UpdatesInPlace(Op op) {
+  return op == Op::kDynamicUpdateSlice || op == Op::kScatter;
+}
+
 // Of the first result where there are several.
 double Elements(const Instr& instr) {
   const Shape& shape = instr.shape.is_tuple ? instr.shape.elements[0] : instr.shape;
@@ -308,6 +312,21 @@ double ComputePlanner::ArraysRead(uint32_t index) const {
   return arrays;
 }
 
+// An update that finds its operand read in its own kernel has to copy it first: a read that is much
+// smaller than the copy is done before. What is never ours to write over is copied anyway.
+bool ComputePlanner::ReadsWhatIsUpdated(uint32_t index, const std::set<uint32_t>& kernels) const {
+  constexpr double kMuchSmaller = 4;
+  const auto& operands = At(index).operands;
+  return std::any_of(kernels.begin(), kernels.end(), [&](uint32_t kernel) {
+    if (!UpdatesInPlace(At(kernel).op)) return false;
+    const InstrId old = At(kernel).operands[0];
+    const Op source = computation_[old].op;
+    return source != Op::kParameter && source != Op::kConstant &&
+           std::find(operands.begin(), operands.end(), old) != operands.end() &&
+           kMuchSmaller * Elements(At(index)) <= Elements(computation_[old]);
+  });
+}
+
 void ComputePlanner::Materialise(uint32_t index, Placement why) {
   placement_[index] = why;
   where_[index] = {group_[index] != kNoGroup ? group_[index] : index};
@@ -338,6 +357,7 @@ void ComputePlanner::Place(uint32_t index) {
   const bool full = std::any_of(kernels.begin(), kernels.end(),
                                 [&](uint32_t kernel) { return members_[kernel] >= kMaxMembers; });
   if (full) return Materialise(index, Placement::kFull);
+  if (ReadsWhatIsUpdated(index, kernels)) return Materialise(index, Placement::kMemory);
   for (const uint32_t kernel : kernels) ++members_[kernel];
   where_[index].assign(kernels.begin(), kernels.end());
   copies_[index] = widest;
@@ -455,24 +475,39 @@ std::vector<std::set<uint32_t>> ComputePlanner::Needs(
   return before;
 }
 
+// Other kernels that read what an update writes over are to run before it, where they can: else it
+// has to copy.
+bool ComputePlanner::IsBetterLate(const std::vector<KernelPlan>& kernels, uint32_t update) const {
+  const InstrId root = kernels[update].roots[0];
+  if (!UpdatesInPlace(computation_[root].op)) return false;
+  const InstrId old = computation_[root].operands[0];
+  return std::any_of(users_[old.index].begin(), users_[old.index].end(), [&](InstrId user) {
+    const auto& where = where_[user.index];
+    return user != root && live_[user.index] && !where.empty() &&
+           std::find(where.begin(), where.end(), root.index) == where.end();
+  });
+}
+
 // Two groups may each read a result of the other: one on such a cycle is dissolved.
 ComputationPlan ComputePlanner::InOrder(std::vector<KernelPlan> kernels) {
   const std::vector<std::set<uint32_t>> before = Needs(kernels);
   std::vector<std::vector<uint32_t>> after(kernels.size());
   std::vector<size_t> waiting(kernels.size());
-  std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> ready;
+  using Ready = std::pair<bool, uint32_t>;  // those better late come last
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
+  const auto is_ready = [&](uint32_t k) { ready.emplace(IsBetterLate(kernels, k), k); };
   for (uint32_t k = 0; k < kernels.size(); ++k) {
     waiting[k] = before[k].size();
     for (const uint32_t b : before[k]) after[b].push_back(k);
-    if (waiting[k] == 0) ready.push(k);
+    if (waiting[k] == 0) is_ready(k);
   }
   std::vector<uint32_t> order;
   while (!ready.empty()) {
-    const uint32_t k = ready.top();
+    const uint32_t k = ready.top().second;
     ready.pop();
     order.push_back(k);
     for (const uint32_t next : after[k]) {
-      if (--waiting[next] == 0) ready.push(next);
+      if (--waiting[next] == 0) is_ready(next);
     }
   }
   if (order.size() < kernels.size()) {

@@ -71,6 +71,8 @@ class ComputePlanner {
   bool MustMaterialise(uint32_t index, Placement* why) const;
   bool ShouldMaterialise(uint32_t index, Placement* why) const;
   double ArraysRead(uint32_t index) const;
+  bool ReadsWhatIsUpdated(uint32_t index, const std::set<uint32_t>& kernels) const;
+  bool IsBetterLate(const std::vector<KernelPlan>& kernels, uint32_t update) const;
   void Materialise(uint32_t index, Placement why);
 
   const Module& module_;

@@ -31,7 +31,12 @@ constexpr Body kBodies[] = {
      "  m = f32[1,8] reverse(t), dimensions={1}\n"
      "  b = f32[64,8] dynamic-update-slice(a, m, i, zero)\n"
      "  c = f32[64,8] dynamic-update-slice(d, t, i, zero)\n",
-     false},
+     true},
+    {"reads_apart",
+     "  s = f32[1,8] dynamic-slice(a, i, zero), dynamic_slice_sizes={1,8}\n"
+     "  b = f32[64,8] dynamic-update-slice(a, row, i, zero)\n"
+     "  c = f32[64,8] dynamic-update-slice(d, s, j, zero)\n",
+     true},
     {"reads_after",
      "  b = f32[64,8] dynamic-update-slice(a, row, i, zero)\n"
      "  c = f32[64,8] add(a, b)\n",
@@ -53,7 +58,7 @@ constexpr Body kBodies[] = {
      "  w = f32[8,8] transpose(v), dimensions={1,0}\n"
      "  b = f32[64,8] dynamic-update-slice(a, w, i, zero)\n"
      "  c = f32[64,8] dynamic-update-slice(d, w, zero, zero)\n",
-     false},
+     true},
     {"twice_in_a_row",
      "  u = f32[64,8] dynamic-update-slice(a, row, i, zero)\n"
      "  b = f32[64,8] dynamic-update-slice(u, row, j, zero)\n"
