@@ -16,6 +16,22 @@
 namespace fusemark {
 namespace {
 
+bool RunsOthers(const Step& step) {
+  return std::holds_alternative<WhileStep>(step) || std::holds_alternative<ConditionalStep>(step) ||
+         std::holds_alternative<CallStep>(step);
+}
+
+std::vector<KernelTime> KernelTimes(const StepTimes& times) {
+  std::vector<KernelTime> kernels;
+  for (const auto& [program, steps] : times) {
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (RunsOthers(program->steps[i])) continue;
+      kernels.push_back({program->computation, program->step_names[i], steps[i].ns, steps[i].runs});
+    }
+  }
+  return kernels;
+}
+
 class OnExecutable final : public Executable {
  public:
   OnExecutable(std::unique_ptr<Module> module, std::unique_ptr<KernelSet> kernels, ProgramSet set,
@@ -53,6 +69,15 @@ class OnExecutable final : public Executable {
     return Ok();
   }
   CompileStats Stats() const override { return stats_; }
+  Result<std::vector<KernelTime>> RunTimed(std::span<const void* const> params,
+                                           std::span<void* const> outputs) override {
+    StepTimes times;
+    context_.times = &times;
+    const Result<void> status = Run(params, outputs);
+    context_.times = nullptr;
+    if (!status.ok()) return status.error();
+    return KernelTimes(times);
+  }
 
  private:
   std::unique_ptr<Module> module_;

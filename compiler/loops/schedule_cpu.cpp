@@ -20,7 +20,7 @@ constexpr double kForkJoins = 10;
 // Sums longer than this are taken as sums of partial sums.
 constexpr int64_t kLongSum = 128;
 // Row tiles that must use a panel of columns before copying it pays.
-constexpr int64_t kPanelRows = 4;
+constexpr int64_t kPanelRows = 2;
 constexpr int64_t kMaxVectorBytes = 64;  // the largest of the knob's domain
 // Bodies times unrolled iterations beyond this make the code grow for nothing.
 constexpr int64_t kUnrolledStatements = 96;

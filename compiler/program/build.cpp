@@ -90,7 +90,9 @@ class ProgramBuilder::ComputationBuilder {
         users_(Users(computation_)),
         view_(computation_.instrs.size(), false),
         resident_(computation_.instrs.size(), false),
-        program_(std::make_unique<Program>()) {}
+        program_(std::make_unique<Program>()) {
+    program_->computation = computation_.name;
+  }
 
   Result<void> Build() {
     FM_RETURN_IF_ERROR(MakeHostCalls());
@@ -102,7 +104,7 @@ class ProgramBuilder::ComputationBuilder {
     for (const auto& [source, leaf] : slots_.MissingOutputs()) {
       CopyStep copy{source, {Place::Storage::kOutput, leaf}, 0};
       copy.bytes = ByteSizeOf(slots_.output_leaves()[static_cast<size_t>(leaf)]);
-      Append(copy);
+      Append(computation_.root, copy);
     }
     return Ok();
   }
@@ -192,11 +194,12 @@ class ProgramBuilder::ComputationBuilder {
     return false;
   }
 
-  void Append(Step step) {
+  void Append(InstrId computes, Step step) {
     const auto number = static_cast<int64_t>(program_->steps.size());
     std::visit([&](auto& s) { PlaceVisitor::Visit(s, [&](Place& p) { slots_.Touch(p, number); }); },
                step);
     program_->steps.push_back(std::move(step));
+    program_->step_names.push_back(At(computes).name);
   }
 
   // The places of a resident step are its own from the first step to the last.
@@ -208,7 +211,7 @@ class ProgramBuilder::ComputationBuilder {
   void AppendKernel(InstrId root, Step step) {
     if (resident_[root.index]) return AppendResident(std::move(step));
     ++program_->launches;
-    Append(std::move(step));
+    Append(root, std::move(step));
   }
 
   // Makes sure the leaf has been computed: control flow is emitted when its first reader comes.
@@ -382,7 +385,7 @@ class ProgramBuilder::ComputationBuilder {
       }
     }
     step.scratch = slots_.Temporary(0);
-    AppendKernel(plan.roots[0], std::move(step));
+    AppendKernel(plan.roots.back(), std::move(step));
     return Ok();
   }
 
@@ -428,7 +431,7 @@ class ProgramBuilder::ComputationBuilder {
     CalleeArena(step.condition, step.arena);
     CalleeArena(step.body, step.arena);
     program_->launches += step.condition->launches + step.body->launches;
-    Append(std::move(step));
+    Append(id, std::move(step));
   }
 
   void Conditional(InstrId id) {
@@ -444,7 +447,7 @@ class ProgramBuilder::ComputationBuilder {
       program_->launches += step.branches.back()->launches;
     }
     step.results = DefineLeaves(id);
-    Append(std::move(step));
+    Append(id, std::move(step));
   }
 
   void Call(InstrId id) {
@@ -458,7 +461,7 @@ class ProgramBuilder::ComputationBuilder {
     step.arena = CalleeArena(step.callee, slots_.Temporary(0));
     program_->launches += step.callee->launches;
     step.results = DefineLeaves(id);
-    Append(std::move(step));
+    Append(id, std::move(step));
   }
 
   void CustomCall(InstrId id) {
@@ -471,7 +474,7 @@ class ProgramBuilder::ComputationBuilder {
     step.results = DefineLeaves(id);
     step.scratch = slots_.Temporary(step.call->scratch_bytes());
     ++program_->launches;
-    Append(std::move(step));
+    Append(id, std::move(step));
   }
 
   ProgramBuilder& owner_;

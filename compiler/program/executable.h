@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "compiler/support/result.h"
 
@@ -18,6 +19,12 @@ struct CompileStats {
   std::string config_text;       // the plan and schedules in force, canonical text (on)
 };
 
+// What one kernel, library call or copy took during a run, all its launches together.
+struct KernelTime {
+  std::string computation, name;  // of the value that it computes
+  int64_t ns = 0, launches = 0;
+};
+
 class Executable {
  public:
   virtual ~Executable() = default;
@@ -29,6 +36,11 @@ class Executable {
   // works without.
   virtual Result<void> Bind(std::span<const void* const> params) = 0;
   virtual CompileStats Stats() const = 0;
+  // As Run(), with a clock read before and after each kernel.
+  virtual Result<std::vector<KernelTime>> RunTimed(std::span<const void* const>,
+                                                   std::span<void* const>) {
+    return Unsupported("this engine does not time its kernels");
+  }
 };
 
 }  // namespace fusemark

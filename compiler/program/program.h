@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -89,6 +90,8 @@ struct Program {
   // before the steps of each run. Results stay in the arena.
   std::vector<Step> resident_steps;
   std::vector<Step> steps;
+  std::string computation;             // its name
+  std::vector<std::string> step_names;  // by step: the value that it computes
   std::vector<Literal> constants;
   int64_t arena_bytes = 0;  // own slots plus those of callees
   int64_t launches = 0;     // kernels and library calls in `steps`, callees counted once

@@ -1,6 +1,7 @@
 #include "compiler/program/run.h"
 
 #include <array>
+#include <chrono>
 #include <cstring>
 
 #include "compiler/runtime/threads.h"
@@ -14,6 +15,11 @@ class Runner {
          void* const* outputs, std::byte* arena)
       : program_(program), context_(context), params_(params), outputs_(outputs), arena_(arena) {}
 
+  Result<void> Run() {
+    if (context_.times != nullptr) return RunTimed();
+    return Run(program_.steps);
+  }
+
   Result<void> Run(const std::vector<Step>& steps) {
     for (const Step& step : steps) {
       if (context_.cancelled != nullptr && context_.cancelled->load(std::memory_order_relaxed)) {
@@ -21,6 +27,21 @@ class Runner {
       }
       auto result = std::visit([&](const auto& s) { return Do(s); }, step);
       if (!result.ok()) return result;
+    }
+    return Ok();
+  }
+
+  Result<void> RunTimed() {
+    using Clock = std::chrono::steady_clock;
+    std::vector<StepTime>& times = (*context_.times)[&program_];
+    times.resize(program_.steps.size());
+    for (size_t i = 0; i < program_.steps.size(); ++i) {
+      const auto start = Clock::now();
+      const auto result = std::visit([&](const auto& s) { return Do(s); }, program_.steps[i]);
+      if (!result.ok()) return result;
+      const auto took = Clock::now() - start;
+      times[i].ns += std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
+      ++times[i].runs;
     }
     return Ok();
   }
@@ -166,7 +187,7 @@ class Runner {
 
 Result<void> RunProgram(const Program& program, const RunContext& context,
                         const void* const* params, void* const* outputs, std::byte* arena) {
-  return Runner(program, context, params, outputs, arena).Run(program.steps);
+  return Runner(program, context, params, outputs, arena).Run();
 }
 
 Result<void> RunResidents(const Program& program, const RunContext& context,

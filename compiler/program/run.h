@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <map>
+#include <vector>
 
 #include "compiler/program/kernel_set.h"
 #include "compiler/program/program.h"
@@ -9,10 +11,18 @@
 
 namespace fusemark {
 
+// What the steps of a run took: nanoseconds and times run, by step. Control flow is the sum of what
+// it runs, so it has no time of its own.
+struct StepTime {
+  int64_t ns = 0, runs = 0;
+};
+using StepTimes = std::map<const Program*, std::vector<StepTime>>;
+
 struct RunContext {
   const KernelSet* kernels = nullptr;
   int threads = 1;
   const std::atomic<bool>* cancelled = nullptr;  // may be null; checked between steps
+  StepTimes* times = nullptr;                    // may be null; costs two clock reads a step
 };
 
 // `arena` holds program.arena_bytes, 64-byte aligned. kCancelled, or kLaunchFailed from a library
