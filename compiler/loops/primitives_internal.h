@@ -14,6 +14,7 @@ Result<void> Flatten(Kernel& kernel, const Primitive& primitive);
 Result<void> Fuse(Kernel& kernel, const Primitive& primitive);
 Result<void> Distribute(Kernel& kernel, const Primitive& primitive);
 Result<void> Privatise(Kernel& kernel, const Primitive& primitive);
+Result<void> BlockOperand(Kernel& kernel, const Primitive& primitive);
 Result<void> Stage(Kernel& kernel, const Primitive& primitive);
 
 // The variable of a loop that exists; the error says so otherwise.

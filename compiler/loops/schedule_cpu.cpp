@@ -47,8 +47,9 @@ int64_t IterationsIn(const Block& block) {
 
 class Scheduler {
  public:
-  Scheduler(const Kernel& kernel, const Schedule& schedule, const Target& target)
-      : kernel_(kernel), schedule_(schedule), target_(target) {}
+  Scheduler(const Kernel& kernel, const Schedule& schedule, const Target& target,
+            const std::vector<bool>& lasting)
+      : kernel_(kernel), schedule_(schedule), target_(target), lasting_(lasting) {}
 
   std::vector<Primitive> Run() {
     switch (kernel_.klass) {
@@ -209,7 +210,10 @@ class Scheduler {
   void Reduction() {
     std::vector<std::string> outer = Chain('i'), reduced = Chain('k');
     if (reduced.empty()) return Elementwise();
-    if (outer.size() > 1 && kernel_.klass == KernelClass::kContraction && Panels(outer)) return;
+    if (outer.size() > 1 && kernel_.klass == KernelClass::kContraction &&
+        (Panels(outer, true) || Panels(outer, false))) {
+      return;
+    }
     const std::string k = FuseReduced(reduced);
     const bool along_k =
         outer.empty() || UnitStrides(kernel_, k) > std::max(UnitStrides(kernel_, outer.back()), 0);
@@ -266,12 +270,14 @@ class Scheduler {
 
   // A large product, one panel of columns after the other: the panel of the right operand is copied
   // to the stack, where its rows are neighbours, and all row tiles use it from there.
-  bool Panels(const std::vector<std::string>& outer) {
+  // `blocked`: the operand lasts, so it has been brought into that form once and for all.
+  bool Panels(const std::vector<std::string>& outer, bool blocked) {
     const std::string n = outer.back(), m = outer[outer.size() - 2];
     const int64_t columns = LargestExtent(n), lanes = Lanes();
     const auto operand = RightOperand(kernel_, m, n);
     if (lanes < 2 || columns < lanes || !operand) return false;
     if (UnitStrides(kernel_, n, operand) <= 0) return false;
+    if (blocked && !Lasts(*operand)) return false;
     // Inside of a panel: the loops that read the same of the right operand again.
     size_t first = outer.size() - 1;
     int64_t rows = 1, column = ByteSize(kernel_[*operand].dtype);
@@ -284,9 +290,11 @@ class Scheduler {
     int64_t vectors = TileVectors(columns, lanes);
     while (vectors > 1 && column * lanes * vectors > cache) --vectors;
     const int64_t tile = TileRows(vectors, LargestExtent(m));
-    if (column * lanes * vectors > cache || rows < kPanelRows * tile) return false;
+    if (column * lanes * vectors > cache) return false;
+    if (blocked ? rows < 2 : rows < kPanelRows * tile) return false;
     const Kernel before = kernel_;
     const size_t applied = list_.size();
+    const std::string name = kernel_[*operand].name;
     bool done = true;
     for (size_t i = outer.size() - 1; i-- > first && done;)
       done = Try({PrimitiveKind::kReorder, {outer[i], n}, 0, ""});
@@ -303,7 +311,8 @@ class Scheduler {
            Try({PrimitiveKind::kReorder, {m + "t", n + "o"}, 0, ""}) &&
            Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""}) &&
            Try({PrimitiveKind::kDistribute, {m + "t"}, 0, ""}) &&
-           Pack(kernel_[*operand].name, n + "p", lanes * vectors) &&
+           (blocked ? Try({PrimitiveKind::kBlockOperand, {name}, lanes * vectors, ""})
+                    : Pack(name, n + "p", lanes * vectors)) &&
            VectoriseTile(n + "t", vectors, lanes);
     if (done) {
       PackRows(m, n, summed.back().name, tile);
@@ -311,6 +320,13 @@ class Scheduler {
     }
     kernel_ = before;
     list_.resize(applied);
+    return false;
+  }
+
+  bool Lasts(BufferId operand) const {
+    for (size_t i = 0; i < lasting_.size(); ++i) {
+      if (lasting_[i] && kernel_.operands[i] == operand) return true;
+    }
     return false;
   }
 
@@ -464,19 +480,22 @@ class Scheduler {
   Kernel kernel_;
   const Schedule& schedule_;
   const Target& target_;
+  const std::vector<bool>& lasting_;
   std::vector<Primitive> list_;
 };
 
 }  // namespace
 
 Result<std::vector<Primitive>> ScheduleToPrimitives(const Kernel& kernel, const Schedule& schedule,
-                                                    const Target& target) {
+                                                    const Target& target,
+                                                    const std::vector<bool>& lasting) {
   FM_RETURN_IF_ERROR(Verify(kernel));
-  return Scheduler(kernel, schedule, target).Run();
+  return Scheduler(kernel, schedule, target, lasting).Run();
 }
 
-Result<Kernel> ApplySchedule(const Kernel& kernel, const Schedule& schedule, const Target& target) {
-  FM_TRY(const auto primitives, ScheduleToPrimitives(kernel, schedule, target));
+Result<Kernel> ApplySchedule(const Kernel& kernel, const Schedule& schedule, const Target& target,
+                             const std::vector<bool>& lasting) {
+  FM_TRY(const auto primitives, ScheduleToPrimitives(kernel, schedule, target, lasting));
   FM_TRY(const Kernel scheduled, Replay(kernel, primitives));
   return Simplify(scheduled);
 }

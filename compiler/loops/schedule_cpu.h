@@ -14,10 +14,14 @@ namespace fusemark::loops {
 
 // For an unscheduled kernel. Never fails on a kernel that a lowering made; a loop that cannot be
 // treated as the schedule says stays serial.
+// `lasting`: operands, by position, that keep their values from run to run; the kernel may come to
+// expect them in a blocked layout (block_layout.h), which is then for the caller to provide.
 Result<std::vector<Primitive>> ScheduleToPrimitives(const Kernel& kernel, const Schedule& schedule,
-                                                    const Target& target);
+                                                    const Target& target,
+                                                    const std::vector<bool>& lasting = {});
 
 // Primitives applied, result simplified; the caller verifies it before use.
-Result<Kernel> ApplySchedule(const Kernel& kernel, const Schedule& schedule, const Target& target);
+Result<Kernel> ApplySchedule(const Kernel& kernel, const Schedule& schedule, const Target& target,
+                             const std::vector<bool>& lasting = {});
 
 }  // namespace fusemark::loops

@@ -4,6 +4,7 @@
 
 #include "compiler/fusion/planner.h"
 #include "compiler/ir/users.h"
+#include "compiler/loops/block_layout.h"
 #include "compiler/loops/load_analysis.h"
 #include "compiler/loops/lower.h"
 #include "compiler/loops/print.h"
@@ -369,10 +370,18 @@ class ProgramBuilder::ComputationBuilder {
   Result<void> Launch(const KernelPlan& plan, const loops::Lowered& lowered,
                       const loops::Schedule& schedule, bool in_place) {
     LaunchStep step;
-    FM_TRY(step.kernel, owner_.kernels_.Add(lowered.kernel, schedule));
-    for (const InstrId operand : lowered.operands) {
-      Need({operand, 0});
-      step.operands.push_back(slots_.PlaceOf({operand, 0}));
+    std::vector<bool> lasting;
+    for (const InstrId operand : lowered.operands) lasting.push_back(resident_[operand.index]);
+    FM_TRY(step.kernel, owner_.kernels_.Add(lowered.kernel, schedule, lasting));
+    const std::vector<int64_t> runs = owner_.kernels_.Runs(step.kernel);
+    for (size_t i = 0; i < lowered.operands.size(); ++i) {
+      const ValueLeaf value{lowered.operands[i], 0};
+      Need(value);
+      Place place = slots_.PlaceOf(value);
+      if (runs[i] > 0) {
+        FM_TRY(place, Blocked(value, runs[i]));
+      }
+      step.operands.push_back(place);
     }
     if (in_place) {
       const int32_t operand = lowered.kernel[lowered.kernel.results[0]].in_place_of;
@@ -387,6 +396,23 @@ class ProgramBuilder::ComputationBuilder {
     step.scratch = slots_.Temporary(0);
     AppendKernel(plan.roots.back(), std::move(step));
     return Ok();
+  }
+
+  // A resident value in a blocked layout, made when the residents are bound.
+  Result<Place> Blocked(ValueLeaf value, int64_t run) {
+    const ValueLeaf definition = slots_.Definition(value);
+    const auto [made, fresh] = blocked_.try_emplace({definition, run});
+    if (!fresh) return made->second;
+    const Shape& shape = At(value.instr).shape;
+    const loops::Kernel kernel = loops::BlockingKernel(shape.dtype, shape.dims, run);
+    LaunchStep step;
+    FM_TRY(step.kernel, owner_.kernels_.Add(kernel, loops::DefaultSchedule(kernel)));
+    step.operands = {slots_.PlaceOf(value)};
+    made->second = slots_.Temporary(ByteSizeOf(shape));
+    step.results = {made->second};
+    step.scratch = slots_.Temporary(0);
+    AppendResident(std::move(step));
+    return made->second;
   }
 
   Result<void> LibraryCall(InstrId root, std::unique_ptr<LibraryKernel> kernel) {
@@ -486,6 +512,7 @@ class ProgramBuilder::ComputationBuilder {
   std::vector<std::vector<InstrId>> users_;
   std::vector<bool> view_;      // by instruction: shares the memory of its operand
   std::vector<bool> resident_;  // by instruction, see FindResidents
+  std::map<std::pair<ValueLeaf, int64_t>, Place> blocked_;  // by value and run, see Blocked
   std::unique_ptr<Program> program_;
   std::vector<std::pair<Place, const Program*>> callee_arenas_;
   std::map<InstrId, const HostCall*> host_calls_;  // by custom call

@@ -1,5 +1,6 @@
 #include "compiler/program/kernel_set.h"
 
+#include "compiler/loops/block_layout.h"
 #include "compiler/loops/knobs.h"
 #include "compiler/loops/print.h"
 #include "compiler/loops/schedule_cpu.h"
@@ -12,17 +13,22 @@ Result<std::unique_ptr<KernelSet>> KernelSet::Create(const loops::Target& target
   return std::unique_ptr<KernelSet>(new KernelSet(target, std::move(jit)));
 }
 
-Result<int> KernelSet::Add(const loops::Kernel& unscheduled, const loops::Schedule& schedule) {
-  const auto key =
-      std::make_pair(loops::TaskId(unscheduled), loops::PrintSchedule(unscheduled.klass, schedule));
+Result<int> KernelSet::Add(const loops::Kernel& unscheduled, const loops::Schedule& schedule,
+                           const std::vector<bool>& lasting) {
+  const auto key = std::make_tuple(loops::TaskId(unscheduled),
+                                   loops::PrintSchedule(unscheduled.klass, schedule), lasting);
   if (const auto it = ids_.find(key); it != ids_.end()) return it->second;
-  FM_TRY(loops::Kernel kernel, loops::ApplySchedule(unscheduled, schedule, target_));
+  FM_TRY(loops::Kernel kernel, loops::ApplySchedule(unscheduled, schedule, target_, lasting));
   if (const auto verified = loops::Verify(kernel); !verified.ok()) {
     return Error{Code::kCompileFailed, "kernel `" + kernel.name + "`: " + verified.error().message +
                                            "\n" + loops::Print(kernel)};
   }
   const int id = size();
   ids_[key] = id;
+  std::vector<int64_t>& runs = runs_.emplace_back();
+  for (size_t i = 0; i < kernel.operands.size(); ++i) {
+    runs.push_back(loops::BlockedRun(unscheduled, kernel, i));
+  }
   scheduled_.push_back(std::move(kernel));
   return id;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "compiler/jit/jit.h"
@@ -21,7 +22,12 @@ class KernelSet {
 
   // Schedules and verifies; returns a dense id. Equal tasks with equal schedules share one.
   // kCompileFailed holds the verifier's message and the kernel's text.
-  Result<int> Add(const loops::Kernel& unscheduled, const loops::Schedule& schedule);
+  // `lasting`: operands that may be asked for in a blocked layout, see Runs().
+  Result<int> Add(const loops::Kernel& unscheduled, const loops::Schedule& schedule,
+                  const std::vector<bool>& lasting = {});
+  // By operand of a kernel: 0, or the run of the blocked layout that it expects
+  // (loops/block_layout.h).
+  const std::vector<int64_t>& Runs(int id) const { return runs_[static_cast<size_t>(id)]; }
 
   // Compiles what was added since the last call on up to `threads` threads.
   Result<void> Compile(int threads);
@@ -35,7 +41,9 @@ class KernelSet {
 
   loops::Target target_;
   std::unique_ptr<Jit> jit_;
-  std::map<std::pair<Hash128, std::string>, int> ids_;  // task and schedule text -> id
+  // By task, schedule text and lasting operands.
+  std::map<std::tuple<Hash128, std::string, std::vector<bool>>, int> ids_;
+  std::vector<std::vector<int64_t>> runs_;
   std::vector<loops::Kernel> scheduled_;
   std::vector<CompiledKernel> compiled_;
 };
