@@ -146,10 +146,7 @@ class RefusedCall final : public HostCall {
 };
 
 std::string_view ConfigOf(const Instr& instr) {
-  for (const auto& [name, value] : instr.extra) {
-    if (name == "backend_config") return value;
-  }
-  return {};
+  return FindExtra(instr.extra, "backend_config").value_or("");
 }
 
 std::string Where(const Instr& instr) {
