@@ -144,6 +144,9 @@ class Folder(CliTest):
         self.assertEqual(self.check("--allow-unsupported").returncode, 0)
 
     def test_limits_hold_for_each_process(self):
+        version = json.loads(self.run_tool("version", "--format", "json").stdout)
+        if "address" in version["sanitizers"]:
+            self.skipTest("AddressSanitizer reserves more addresses than the limit leaves")
         self.add("endless", NEVER_ENDS, json.dumps(
             {"name": "endless", "inputs": [{"dtype": "s32", "shape": [], "values": ["0"]}],
              "expected": [{"dtype": "s32", "shape": [], "values": ["0"],
