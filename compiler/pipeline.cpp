@@ -40,25 +40,10 @@ const PassEntry* Find(std::string_view name) {
   return nullptr;
 }
 
-int EditDistance(std::string_view a, std::string_view b) {
-  std::vector<int> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    int diagonal = row[0];
-    row[0] = static_cast<int>(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const int replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replace});
-    }
-  }
-  return row[b.size()];
-}
-
 Error UnknownPass(std::string_view name) {
   // Bounded: the name is user input.
   const std::string_view start = name.substr(0, 64);
-  std::vector<std::pair<int, std::string>> near;
+  std::vector<std::pair<size_t, std::string>> near;
   for (const PassEntry& entry : kGraphPipeline) {
     near.emplace_back(EditDistance(start, entry.name), entry.name);
   }

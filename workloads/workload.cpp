@@ -103,21 +103,6 @@ Result<Workload> LoadBuiltin(const EmbeddedFile& yaml, const InputSpec* spec) {
   return Finish(std::move(workload), spec, source);
 }
 
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({substitute, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 Error UnknownName(const std::string& name) {
   std::vector<std::string> names;
   for (const BuiltinInfo& info : ListBuiltins()) names.push_back(info.name);

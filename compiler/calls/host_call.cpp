@@ -6,15 +6,10 @@
 #include <cstring>
 
 #include "compiler/calls/lapack.h"
+#include "compiler/support/memory.h"
 
 namespace fusemark {
 namespace {
-
-constexpr int64_t kAlignment = 64;
-
-int64_t AlignUp(int64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 // from[rows][columns] -> to[columns][rows], by blocks that both fit the first cache.
 template <size_t kSize>
@@ -151,10 +146,7 @@ class RefusedCall final : public HostCall {
 };
 
 std::string_view ConfigOf(const Instr& instr) {
-  for (const auto& [name, value] : instr.extra) {
-    if (name == "backend_config") return value;
-  }
-  return {};
+  return FindExtra(instr.extra, "backend_config").value_or("");
 }
 
 std::string Where(const Instr& instr) {

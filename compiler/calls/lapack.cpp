@@ -339,75 +339,43 @@ std::string CheckGehrd(const BoundSignature& sizes, const CallAttributes& attrib
     FN<float>, FN<double>, FN<std::complex<float>>, FN<std::complex<double>> \
   }
 
-constexpr std::string_view kSvd = "T:mn -> T:mn=0 R:k T:mu T:wn I:";
-constexpr std::string_view kQr = "T:mn -> T:mn=0 T:k";
-constexpr std::string_view kReflect = "T:mn T:p -> T:mn=0";
-constexpr std::string_view kMultiply = "T:aq T:p T:mn -> T:mn=2";
-constexpr std::string_view kTridiagonal = "T:n T:n T:n T:nr -> T:n=0 T:n=1 T:n=2 T:nr=3 I:";
+constexpr const char* kSvd = "T:mn -> T:mn=0 R:k T:mu T:wn I:";
+constexpr const char* kQr = "T:mn -> T:mn=0 T:k";
+constexpr const char* kReflect = "T:mn T:p -> T:mn=0";
+constexpr const char* kMultiply = "T:aq T:p T:mn -> T:mn=2";
+constexpr const char* kTridiagonal = "T:n T:n T:n T:nr -> T:n=0 T:n=1 T:n=2 T:nr=3 I:";
 
 const LapackRoutine kRoutines[] = {
-    {{"getrf", "getrf"},
-     {"T:mn -> T:mn=0 I:k I:", "T:mn -> T:mn=0 I:k I:"},
-     "",
-     Anything,
-     FM_TYPES(Getrf)},
-    {{"geqrf", "geqrf"}, {kQr, kQr}, "", Anything, FM_TYPES(Geqrf)},
-    {{"geqp3", "geqp3"},
-     {"T:mn I:n -> T:mn=0 I:n=1 T:k", "T:mn I:n -> T:mn=0 I:n=1 T:k"},
-     "",
-     Anything,
-     FM_TYPES(Geqp3)},
-    {{"orgqr", "ungqr"}, {kReflect, kReflect}, "", CheckReflectors, FM_TYPES(Orgqr)},
-    {{"ormqr", "unmqr"}, {kMultiply, kMultiply}, "left transpose", CheckOrmqr, FM_TYPES(Ormqr)},
-    {{"potrf", "potrf"},
-     {"T:nn -> T:nn=0 I:", "T:nn -> T:nn=0 I:"},
-     "uplo",
-     CheckUplo,
-     FM_TYPES(Potrf)},
-    {{"gesdd", "gesdd"}, {kSvd, kSvd}, "mode", CheckSvd, FM_TYPES(Gesdd)},
-    {{"gesvd", "gesvd"}, {kSvd, kSvd}, "mode", CheckSvd, FM_TYPES(Gesvd)},
-    {{"syevd", "heevd"},
-     {"T:nn -> T:nn=0 R:n I:", "T:nn -> T:nn=0 R:n I:"},
-     "mode uplo",
-     CheckSyevd,
-     FM_TYPES(Syevd)},
-    {{"sytrd", "hetrd"},
-     {"T:nn -> T:nn=0 R:n R:h T:h I:", "T:nn -> T:nn=0 R:n R:h T:h I:"},
-     "uplo",
-     CheckUplo,
-     FM_TYPES(Sytrd)},
-    {{"geev", "geev"},
+    {"getrf", "T:mn -> T:mn=0 I:k I:", "", Anything, FM_TYPES(Getrf)},
+    {"geqrf", kQr, "", Anything, FM_TYPES(Geqrf)},
+    {"geqp3", "T:mn I:n -> T:mn=0 I:n=1 T:k", "", Anything, FM_TYPES(Geqp3)},
+    {{"orgqr", "ungqr"}, kReflect, "", CheckReflectors, FM_TYPES(Orgqr)},
+    {{"ormqr", "unmqr"}, kMultiply, "left transpose", CheckOrmqr, FM_TYPES(Ormqr)},
+    {"potrf", "T:nn -> T:nn=0 I:", "uplo", CheckUplo, FM_TYPES(Potrf)},
+    {"gesdd", kSvd, "mode", CheckSvd, FM_TYPES(Gesdd)},
+    {"gesvd", kSvd, "mode", CheckSvd, FM_TYPES(Gesvd)},
+    {{"syevd", "heevd"}, "T:nn -> T:nn=0 R:n I:", "mode uplo", CheckSyevd, FM_TYPES(Syevd)},
+    {{"sytrd", "hetrd"}, "T:nn -> T:nn=0 R:n R:h T:h I:", "uplo", CheckUplo, FM_TYPES(Sytrd)},
+    {"geev",
      {"T:nn -> T:n T:n C:nn C:nn I:", "T:nn -> T:n T:nn T:nn I:"},
      "compute_left compute_right",
      CheckGeev,
      FM_TYPES(Geev)},
-    {{"gees", "gees"},
+    {"gees",
      {"T:nn -> T:nn=0 T:nn T:n T:n I: I:", "T:nn -> T:nn=0 T:nn T:n I: I:"},
      "mode sort",
      CheckGees,
      FM_TYPES(Gees)},
-    {{"gehrd", "gehrd"},
-     {"T:nn -> T:nn=0 T:h I:", "T:nn -> T:nn=0 T:h I:"},
-     "low high",
-     CheckGehrd,
-     FM_TYPES(Gehrd)},
-    {{"gtsv", "gtsv"}, {kTridiagonal, kTridiagonal}, "", Anything, FM_TYPES(Gtsv)},
-    {{"trsm", "trsm"},
-     {"T:qq T:mn -> T:mn=1", "T:qq T:mn -> T:mn=1"},
-     "side uplo trans_x diag",
-     CheckTrsm,
-     FM_TYPES(Trsm)},
+    {"gehrd", "T:nn -> T:nn=0 T:h I:", "low high", CheckGehrd, FM_TYPES(Gehrd)},
+    {"gtsv", kTridiagonal, "", Anything, FM_TYPES(Gtsv)},
+    {"trsm", "T:qq T:mn -> T:mn=1", "side uplo trans_x diag", CheckTrsm, FM_TYPES(Trsm)},
 };
 
 // Custom calls of XLA's client library, which TensorFlow and PyTorch/XLA use; types as the operand.
 const LapackRoutine kXlaRoutines[] = {
-    {{"Qr", "Qr"}, {kQr, kQr}, "", Anything, FM_TYPES(Geqrf)},
-    {{"ProductOfElementaryHouseholderReflectors", "ProductOfElementaryHouseholderReflectors"},
-     {kReflect, kReflect},
-     "",
-     CheckReflectors,
-     FM_TYPES(Orgqr)},
-    {{"Eigh", "Eigh"}, {"T:nn -> T:nn=0 R:n", "T:nn -> T:nn=0 R:n"}, "", Anything, FM_TYPES(Eigh)},
+    {"Qr", kQr, "", Anything, FM_TYPES(Geqrf)},
+    {"ProductOfElementaryHouseholderReflectors", kReflect, "", CheckReflectors, FM_TYPES(Orgqr)},
+    {"Eigh", "T:nn -> T:nn=0 R:n", "", Anything, FM_TYPES(Eigh)},
 };
 #undef FM_TYPES
 
@@ -435,7 +403,7 @@ bool IsOutOfMemory(int32_t info) {
 std::optional<LapackCall> FindLapackCall(std::string_view target, DType first) {
   for (const LapackRoutine& routine : kXlaRoutines) {
     const bool known = first == DType::kF32 || first == DType::kF64 || IsComplex(first);
-    if (routine.names[0] == target && known) return LapackCall{&routine, first};
+    if (known && routine.name.Of(first) == target) return LapackCall{&routine, first};
   }
   constexpr std::string_view kPrefix = "lapack_", kSuffix = "_ffi";
   if (!target.starts_with(kPrefix) || !target.ends_with(kSuffix)) return std::nullopt;
@@ -444,8 +412,7 @@ std::optional<LapackCall> FindLapackCall(std::string_view target, DType first) {
   const auto element = target.empty() ? std::nullopt : TypeOfPrefix(target[0]);
   if (!element) return std::nullopt;
   for (const LapackRoutine& routine : kRoutines) {
-    if (routine.names[IsComplex(*element) ? 1 : 0] == target.substr(1))
-      return LapackCall{&routine, *element};
+    if (routine.name.Of(*element) == target.substr(1)) return LapackCall{&routine, *element};
   }
   return std::nullopt;
 }

@@ -33,10 +33,22 @@ struct CallProblem {
   const CallAttributes* attributes = nullptr;
 };
 
+// What differs between real and complex types, or is the same for both.
+class RealAndComplex {
+ public:
+  constexpr RealAndComplex(const char* both) : RealAndComplex(both, both) {}
+  constexpr RealAndComplex(const char* real, const char* complex)
+      : real_(real), complex_(complex) {}
+  std::string_view Of(DType element) const { return IsComplex(element) ? complex_ : real_; }
+
+ private:
+  std::string_view real_, complex_;
+};
+
 struct LapackRoutine {
-  std::array<std::string_view, 2> names;       // of real and of complex types
-  std::array<std::string_view, 2> signatures;  // likewise, see signature.h
-  std::string_view attributes;                 // the names it cannot do without
+  RealAndComplex name;
+  RealAndComplex signature;     // see signature.h
+  std::string_view attributes;  // the names it cannot do without
   // What the signature cannot say: "" or what is wrong with the sizes.
   std::string (*check)(const BoundSignature&, const CallAttributes&);
   std::array<int32_t (*)(const CallProblem&), 4> run;  // float, double, complex; LAPACK's info
@@ -45,8 +57,7 @@ struct LapackRoutine {
 struct LapackCall {
   const LapackRoutine* routine = nullptr;
   DType element = DType::kF32;
-  bool is_complex() const { return IsComplex(element); }
-  std::string_view signature() const { return routine->signatures[is_complex() ? 1 : 0]; }
+  std::string_view signature() const { return routine->signature.Of(element); }
 };
 
 // Once before the first run.

@@ -1,6 +1,6 @@
 // Attributes of an instruction: one small struct per family of opcodes, held in a variant.
-// Attributes that nothing in the compiler reads (sharding, frontend_attributes, backend_config,
-// ...) are kept as text in Instr::extra so that printing gives them back.
+// All others (sharding, frontend_attributes, backend_config, ...) are kept as text in Instr::extra
+// so that printing gives them back; FindExtra() reads the few that matter to one opcode.
 #pragma once
 
 #include <cstdint>

@@ -51,14 +51,12 @@ Result<void> CheckScanRegion(const InferContext& context, const ScanForm& form) 
 }  // namespace
 
 int64_t ExtraNumber(const Instr& instr, std::string_view name, int64_t absent) {
-  for (const auto& [key, text] : instr.extra) {
-    if (key != name) continue;
-    int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, value);
-    return read.ec == std::errc() && read.ptr == end && value >= 0 ? value : -1;
-  }
-  return absent;
+  const std::optional<std::string_view> text = FindExtra(instr.extra, name);
+  if (!text) return absent;
+  int64_t value = 0;
+  const char* end = text->data() + text->size();
+  const auto read = std::from_chars(text->data(), end, value);
+  return read.ec == std::errc() && read.ptr == end && value >= 0 ? value : -1;
 }
 
 ScanForm FormOfScan(const Computation& region, const Instr& instr, const Shape& first) {
@@ -75,7 +73,7 @@ ScanForm FormOfScan(const Computation& region, const Instr& instr, const Shape& 
   if (form.inputs == 0 && form.outputs > 0) scanned = &written[0];
   if (scanned != nullptr && form.dim < scanned->rank())
     form.length = scanned->dims[static_cast<size_t>(form.dim)];
-  for (const auto& [key, text] : instr.extra) form.reverse |= key == "is_reverse" && text == "true";
+  form.reverse = FindExtra(instr.extra, "is_reverse") == "true";
   return form;
 }
 

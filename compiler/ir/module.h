@@ -32,6 +32,12 @@ struct ComputationId {
   auto operator<=>(const ComputationId&) const = default;
 };
 
+// Attributes kept as text, in its order: name, verbatim value. Most are only printed again.
+using ExtraAttributes = std::vector<std::pair<std::string, std::string>>;
+
+// The first value under that name.
+std::optional<std::string_view> FindExtra(const ExtraAttributes& extra, std::string_view name);
+
 struct Instr {
   Op op = Op::kParameter;
   Shape shape;
@@ -42,8 +48,7 @@ struct Instr {
   // {to_apply}; while: {condition, body}; conditional: branches (true, false for a pred selector);
   // fusion: {calls}; select-and-scatter: {select, scatter}; async-start: {calls}.
   std::vector<ComputationId> called;
-  std::vector<std::pair<std::string, std::string>>
-      extra;      // unread attributes: name, verbatim value
+  ExtraAttributes extra;
   SourceLoc loc;  // in the text it came from; not part of equality
 
   template <class T>
@@ -90,7 +95,7 @@ struct Module {
   ComputationId entry;
   std::optional<EntryLayout> entry_layout;
   std::vector<Alias> aliases;
-  std::vector<std::pair<std::string, std::string>> extra;  // other header attributes, verbatim
+  ExtraAttributes extra;  // of the header
 
   const Computation& operator[](ComputationId id) const { return computations[id.index]; }
   Computation& operator[](ComputationId id) { return computations[id.index]; }

@@ -17,19 +17,11 @@ constexpr std::string_view kIdentityTargets[] = {"Sharding",
                                                  "xla.sdy.Sharding",
                                                  "xla.sdy.FuncResultSharding"};
 
-std::string_view ExtraOf(const std::vector<std::pair<std::string, std::string>>& extra,
-                         std::string_view key) {
-  for (const auto& [name, value] : extra) {
-    if (name == key) return value;
-  }
-  return {};
-}
-
 }  // namespace
 
 bool RunsOnOneDevice(const Module& module) {
   const auto is_one = [&](std::string_view key) {
-    const std::string_view value = ExtraOf(module.extra, key);
+    const std::string_view value = FindExtra(module.extra, key).value_or("");
     return value.empty() || value == "1";
   };
   return is_one("replica_count") && is_one("num_partitions");
@@ -43,7 +35,8 @@ bool IsIdentityCall(const Instr& instr) {
 }
 
 bool SendsToItself(const Instr& instr) {
-  return ExtraOf(instr.extra, "source_target_pairs").find("{0,0}") != std::string_view::npos;
+  const std::string_view pairs = FindExtra(instr.extra, "source_target_pairs").value_or("");
+  return pairs.find("{0,0}") != std::string_view::npos;
 }
 
 }  // namespace fusemark

@@ -1,9 +1,9 @@
 #include "compiler/loops/kernel.h"
 
+#include "compiler/support/memory.h"
+
 namespace fusemark::loops {
 namespace {
-
-constexpr int64_t kScratchAlignment = 64;
 
 int64_t BytesOf(const Buffer& buffer) {
   int64_t bytes = ByteSize(buffer.dtype);
@@ -93,8 +93,7 @@ int64_t ScratchBytes(const Kernel& kernel, std::vector<int64_t>* offsets) {
   int64_t total = 0;
   for (const BufferId id : kernel.scratch) {
     if (offsets != nullptr) offsets->push_back(total);
-    const int64_t bytes = BytesOf(kernel[id]);
-    total += (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+    total += AlignUp(BytesOf(kernel[id]));
   }
   return total;
 }

@@ -6,10 +6,10 @@
 #include <numeric>
 #include <queue>
 
+#include "compiler/support/memory.h"
+
 namespace fusemark {
 namespace {
-
-constexpr int64_t kAlignment = 64;
 
 // Free ranges of the arena by offset.
 class FreeList {
@@ -75,7 +75,7 @@ int64_t AssignOffsets(std::vector<ArenaSlot>& slots) {
     return a < b;
   });
   const auto rounded = [](int64_t bytes) {
-    return std::max<int64_t>(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+    return std::max<int64_t>(kArrayAlignment, AlignUp(bytes));
   };
   const auto ends_later = [&](size_t a, size_t b) { return slots[a].last > slots[b].last; };
   std::priority_queue<size_t, std::vector<size_t>, decltype(ends_later)> alive(ends_later);

@@ -12,11 +12,11 @@ namespace {
 // Eight size classes per power of two: at most 12.5 % is wasted, and buffers of nearly equal size
 // share a class.
 int64_t RoundedSize(int64_t bytes) {
-  constexpr int64_t kLeast = 64;
+  constexpr int64_t kLeast = kArrayAlignment;
   if (bytes <= kLeast) return kLeast;
   const int64_t step = std::max<int64_t>(
       kLeast, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes))) / 8);
-  return (bytes + step - 1) / step * step;
+  return AlignUp(bytes, step);
 }
 
 }  // namespace

@@ -38,10 +38,6 @@ dnnl::primitive_attr UserScratchpad() {
   return attr;
 }
 
-int64_t AlignUp(int64_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
-
 // Both kernels: result = primitive(lhs, rhs). Where the library wants the right operand in a layout
 // of its own, it is reordered into scratch on every run.
 class OneDnnKernel final : public LibraryKernel {

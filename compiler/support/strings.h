@@ -16,5 +16,8 @@ std::string Join(const std::vector<std::string>& parts, std::string_view separat
 // "1,2,3" for {1, 2, 3}.
 std::string JoinInts(const std::vector<int64_t>& values, std::string_view separator = ",");
 std::optional<int64_t> ParseInt(std::string_view text);
+// Characters to insert, delete or replace to make b of a: for "did you mean". Time is the product
+// of the lengths.
+size_t EditDistance(std::string_view a, std::string_view b);
 
 }  // namespace fusemark

@@ -3,26 +3,11 @@
 #include <algorithm>
 
 #include "compiler/ir/verify.h"
+#include "compiler/support/strings.h"
 #include "compiler/text/parser.h"
 
 namespace fusemark {
 namespace {
-
-// Few characters changed: how far two words are apart, for "did you mean".
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
 
 std::string OpSuggestion(std::string_view word) {
   constexpr Op kOps[] = {

@@ -391,13 +391,10 @@ void AddCheckCommand(CLI::App& app, SelectedCommand& selected) {
   command->add_option("--filter", a.filter, "Folder: only files of this shell pattern");
   command->add_flag("--allow-unsupported", a.allow_unsupported,
                     "Folder: what is refused by name is no failure");
-  command->add_option("--format", a.format, "text, json or, for a folder, junit")
-      ->check(CLI::IsMember({"text", "json", "junit"}))
-      ->capture_default_str();
+  AddFormatOption(*command, a.format, "text, json or, for a folder, junit",
+                  {"text", "json", "junit"});
   command->add_option("-o,--output", a.output, "Write the results here instead of to stdout");
-  command->add_option("--seed", a.seed, "Seed of synthesised inputs; 0 is the documented rule")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  AddSeedOption(*command, a.seed, kInputSeedHelp);
   command->callback([&selected, arguments] {
     selected = [arguments] { return CheckCommand(*arguments).Execute(); };
   });

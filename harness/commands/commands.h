@@ -29,6 +29,20 @@ inline void AddThreadsOption(CLI::App& command, int& threads) {
       ->check(CLI::Range(1, 1024));
 }
 
+// --format, of those that the command writes; `format` holds the default.
+inline void AddFormatOption(CLI::App& command, std::string& format,
+                            const std::string& help = "text or json",
+                            const std::vector<std::string>& formats = {"text", "json"}) {
+  command.add_option("--format", format, help)
+      ->check(CLI::IsMember(formats))
+      ->capture_default_str();
+}
+
+inline void AddSeedOption(CLI::App& command, uint64_t& seed, const std::string& help) {
+  command.add_option("--seed", seed, help)->check(CLI::NonNegativeNumber)->capture_default_str();
+}
+constexpr const char* kInputSeedHelp = "Seed of synthesised inputs; 0 is the documented rule";
+
 // An option value checked by a parser that returns Result<T>: CLI11 then reports its message as a
 // usage error.
 template <class Parser>

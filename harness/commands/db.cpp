@@ -160,9 +160,7 @@ void AddQuery(CLI::App& parent, SelectedCommand& selected, const char* name,
   auto arguments = std::make_shared<DbArguments>();
   arguments->db = DefaultDbPath();
   command->add_option("--db", arguments->db, "Database file")->capture_default_str();
-  command->add_option("--format", arguments->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  AddFormatOption(*command, arguments->format);
   if (query != Info) {
     command->add_option("--workload", arguments->workload, "Only this workload");
   }

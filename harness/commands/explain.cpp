@@ -102,9 +102,7 @@ void AddExplainCommand(CLI::App& app, SelectedCommand& selected) {
   command->add_option("--engine", arguments->engine, "only on has a plan to explain")
       ->check(CLI::IsMember({"on"}))
       ->capture_default_str();
-  command->add_option("--format", arguments->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  AddFormatOption(*command, arguments->format);
   command->add_flag("--measure", arguments->measure,
                     "Run it with a clock between the kernels and report what each takes");
   command->add_option("--resident", arguments->resident,

@@ -47,9 +47,7 @@ std::string ListJson(const std::vector<BuiltinInfo>& builtins) {
 void AddListCommand(CLI::App& app, SelectedCommand& selected) {
   CLI::App* command = app.add_subcommand("list", "List the built-in workloads");
   auto format = std::make_shared<std::string>("text");
-  command->add_option("--format", *format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  AddFormatOption(*command, *format);
   command->callback([&selected, format] {
     selected = [format] {
       Outcome outcome;

@@ -348,13 +348,9 @@ void AddRunCommand(CLI::App& app, SelectedCommand& selected) {
       ->excludes(inputs);
   command->add_option("--save-outputs", a.save_outputs, "Write the results to an .npz archive");
   command->add_option("--db", a.db, "Results database ($FUSEMARK_DB)")->capture_default_str();
-  command->add_option("--format", a.format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  AddFormatOption(*command, a.format);
   command->add_option("-o,--output", a.output, "Write the results here instead of to stdout");
-  command->add_option("--seed", a.seed, "Seed of synthesised inputs; 0 is the documented rule")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  AddSeedOption(*command, a.seed, kInputSeedHelp);
   command->callback([&selected, arguments] {
     selected = [arguments] { return RunCommand(*arguments).Execute(); };
   });

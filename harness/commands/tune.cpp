@@ -379,13 +379,9 @@ void AddTuneCommand(CLI::App& app, SelectedCommand& selected) {
   command->add_option("--input-spec", a.input_spec, "Overrides for synthesised inputs (JSON)")
       ->excludes(inputs);
   command->add_option("--db", a.db, "Results database ($FUSEMARK_DB)")->capture_default_str();
-  command->add_option("--format", a.format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  AddFormatOption(*command, a.format);
   command->add_option("-o,--output", a.output, "Write the result here instead of to stdout");
-  command->add_option("--seed", a.seed, "Seed of the search")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  AddSeedOption(*command, a.seed, "Seed of the search");
   command->callback([&selected, arguments] {
     selected = [arguments] { return TuneCommand(*arguments).Execute(); };
   });

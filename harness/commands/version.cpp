@@ -38,9 +38,7 @@ std::string VersionJson(const BuildRecord& build) {
 void AddVersionCommand(CLI::App& app, SelectedCommand& selected) {
   CLI::App* command = app.add_subcommand("version", "Print version, build id and libraries");
   auto format = std::make_shared<std::string>("text");
-  command->add_option("--format", *format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  AddFormatOption(*command, *format);
   command->callback([&selected, format] {
     selected = [format] {
       Outcome outcome;

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+import architectures
 import parameters as names
 
 OPSET = 17
@@ -55,7 +56,9 @@ class Graph:
         return model
 
 
-def _bert_layer(g, x, mask, i, batch, length, heads=12, width=64):
+def _bert_layer(g, x, mask, i, batch, length):
+    heads, width = architectures.BERT_HEADS, architectures.BERT_HEAD_WIDTH
+
     def split(name, order):
         y = g.linear(x, f"{i}_{name}_w", f"{i}_{name}_b")
         y = g.op("Reshape", y, g.shape(batch, length, heads, width))
@@ -77,7 +80,7 @@ def _bert_layer(g, x, mask, i, batch, length, heads=12, width=64):
 
 def _layer_norm(g, x, name):
     return g.op("LayerNormalization", x, g.weight(name + "_g"), g.weight(name + "_b"), axis=-1,
-                epsilon=1e-12)
+                epsilon=architectures.LAYER_NORM_EPSILON)
 
 
 def bert(g, inputs):
@@ -87,9 +90,9 @@ def bert(g, inputs):
     x = g.op("Add", x, g.weight("pos", lambda w: w[None, :length]))
     x = _layer_norm(g, x, "ln")
     mask = g.op("Cast", attended, to=TensorProto.FLOAT)
-    mask = g.op("Mul", g.op("Sub", g.constant(1), mask), g.constant(-1e9))
+    mask = g.op("Mul", g.op("Sub", g.constant(1), mask), g.constant(architectures.MASKED))
     mask = g.op("Reshape", mask, g.shape(batch, 1, 1, length))
-    for i in range(sum(name.endswith("_q_w") for name in g.weights)):
+    for i in range(architectures.bert_layers(g.weights)):
         x = _bert_layer(g, x, mask, i, batch, length)
     first = g.op("Gather", x, g.constant(0, np.int64), axis=1)
     return [x, g.op("Tanh", g.linear(first, "pool_w", "pool_b"))]
@@ -100,7 +103,8 @@ def _conv(g, x, name, stride=1, relu=True):
     weight = g.weight(name + "_w", lambda w: w.transpose(3, 2, 0, 1))
     y = g.op("Conv", x, weight, kernel_shape=[size, size], strides=[stride, stride],
              pads=[size // 2] * 4)
-    y = g.op("BatchNormalization", y, *(g.weight(f"{name}_{p}") for p in "gbmv"), epsilon=1e-5)
+    y = g.op("BatchNormalization", y, *(g.weight(f"{name}_{p}") for p in "gbmv"),
+             epsilon=architectures.BATCH_NORM_EPSILON)
     return g.op("Relu", y) if relu else y
 
 
@@ -108,15 +112,12 @@ def resnet50(g, inputs):
     x = g.op("Transpose", inputs[0][0], perm=[0, 3, 1, 2])
     x = _conv(g, x, "stem", stride=2)
     x = g.op("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
-    for stage, blocks in enumerate((3, 4, 6, 3)):
-        for block in range(blocks):
-            name = f"s{stage}b{block}"
-            stride = 2 if stage > 0 and block == 0 else 1
-            y = _conv(g, x, name + "c1")
-            y = _conv(g, y, name + "c2", stride=stride)
-            y = _conv(g, y, name + "c3", relu=False)
-            kept = _conv(g, x, name + "d", stride=stride, relu=False) if block == 0 else x
-            x = g.op("Relu", g.op("Add", y, kept))
+    for name, stride, projects in architectures.resnet50_blocks():
+        y = _conv(g, x, name + "c1")
+        y = _conv(g, y, name + "c2", stride=stride)
+        y = _conv(g, y, name + "c3", relu=False)
+        kept = _conv(g, x, name + "d", stride=stride, relu=False) if projects else x
+        x = g.op("Relu", g.op("Add", y, kept))
     x = g.op("Flatten", g.op("GlobalAveragePool", x))
     return [g.op("Gemm", x, g.weight("fc_w"), g.weight("fc_b"))]
 
@@ -131,8 +132,8 @@ def _tower(g, x, names, last_relu):
 
 def dlrm(g, inputs):
     (dense, _, (batch, _)), (sparse, _, (_, tables)) = inputs
-    bottom = _tower(g, dense, ["b0", "b1", "b2"], last_relu=True)
-    width = g.weights["b2_b"].size
+    bottom = _tower(g, dense, architectures.DLRM_BOTTOM, last_relu=True)
+    width = g.weights[architectures.DLRM_BOTTOM[-1] + "_b"].size
     rows = [g.op("Reshape", bottom, g.shape(batch, 1, width))]
     for t in range(tables):
         index = g.op("Gather", sparse, g.constant([t], np.int64), axis=1)
@@ -140,10 +141,11 @@ def dlrm(g, inputs):
     stacked = g.op("Concat", *rows, axis=1)
     products = g.op("MatMul", stacked, g.op("Transpose", stacked, perm=[0, 2, 1]))
     count = tables + 1
-    pairs = [i * count + j for i in range(count) for j in range(i)]
+    pairs = architectures.dlrm_pairs(count)
     products = g.op("Reshape", products, g.shape(batch, count * count))
     chosen = g.op("Gather", products, g.constant(pairs, np.int64), axis=1)
-    top = _tower(g, g.op("Concat", bottom, chosen, axis=1), ["u0", "u1", "u2"], last_relu=False)
+    top = g.op("Concat", bottom, chosen, axis=1)
+    top = _tower(g, top, architectures.DLRM_TOP, last_relu=False)
     return [g.op("Sigmoid", top)]
 
 

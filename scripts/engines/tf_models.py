@@ -7,6 +7,8 @@ Needs tensorflow; the caller gives the arrays, so that the bytes are those of ev
 """
 import tensorflow as tf
 
+import architectures
+
 
 def _dense(w, x, name):
     return tf.nn.bias_add(tf.matmul(x, w[name + "_w"]), w[name + "_b"])
@@ -14,7 +16,8 @@ def _dense(w, x, name):
 
 def _layer_norm(w, x, name):
     mean, variance = tf.nn.moments(x, [-1], keepdims=True)
-    return tf.nn.batch_normalization(x, mean, variance, w[name + "_b"], w[name + "_g"], 1e-12)
+    return tf.nn.batch_normalization(x, mean, variance, w[name + "_b"], w[name + "_g"],
+                                     architectures.LAYER_NORM_EPSILON)
 
 
 def _linear(w, x, name):
@@ -23,7 +26,8 @@ def _linear(w, x, name):
     return tf.reshape(rows, [*x.shape[:-1], rows.shape[-1]])
 
 
-def _bert_layer(w, x, mask, i, heads=12, width=64):
+def _bert_layer(w, x, mask, i):
+    heads, width = architectures.BERT_HEADS, architectures.BERT_HEAD_WIDTH
     batch, length, _ = x.shape
 
     def split(name):
@@ -39,14 +43,12 @@ def _bert_layer(w, x, mask, i, heads=12, width=64):
 
 
 def bert(w):
-    layers = sum(name.endswith("_q_w") for name in w)
-
     def program(tokens, segments, attended):
         x = tf.gather(w["tok"], tokens) + tf.gather(w["seg"], segments)
         x = _layer_norm(w, x + w["pos"][:tokens.shape[1]], "ln")
-        mask = (1 - tf.cast(attended, tf.float32)) * -1e9
+        mask = (1 - tf.cast(attended, tf.float32)) * architectures.MASKED
         mask = mask[:, None, None, :]
-        for i in range(layers):
+        for i in range(architectures.bert_layers(w)):
             x = _bert_layer(w, x, mask, i)
         return [x, tf.tanh(_dense(w, x[:, 0], "pool"))]
 
@@ -59,7 +61,7 @@ def _conv(w, x, name, stride=1, relu=True):
     y = tf.nn.conv2d(x, weight, stride, [[0, 0], [pad, pad], [pad, pad], [0, 0]])
     y, *_ = tf.compat.v1.nn.fused_batch_norm(
         y, w[name + "_g"], w[name + "_b"], mean=w[name + "_m"], variance=w[name + "_v"],
-        epsilon=1e-5, is_training=False)
+        epsilon=architectures.BATCH_NORM_EPSILON, is_training=False)
     return tf.nn.relu(y) if relu else y
 
 
@@ -68,15 +70,12 @@ def resnet50(w):
         x = _conv(w, image, "stem", stride=2)
         x = tf.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]])   # zeros: after relu as good as -inf
         x = tf.nn.max_pool2d(x, 3, 2, "VALID")
-        for stage, blocks in enumerate((3, 4, 6, 3)):
-            for block in range(blocks):
-                name = f"s{stage}b{block}"
-                stride = 2 if stage > 0 and block == 0 else 1
-                y = _conv(w, x, name + "c1")
-                y = _conv(w, y, name + "c2", stride=stride)
-                y = _conv(w, y, name + "c3", relu=False)
-                kept = _conv(w, x, name + "d", stride=stride, relu=False) if block == 0 else x
-                x = tf.nn.relu(y + kept)
+        for name, stride, projects in architectures.resnet50_blocks():
+            y = _conv(w, x, name + "c1")
+            y = _conv(w, y, name + "c2", stride=stride)
+            y = _conv(w, y, name + "c3", relu=False)
+            kept = _conv(w, x, name + "d", stride=stride, relu=False) if projects else x
+            x = tf.nn.relu(y + kept)
         return [_dense(w, tf.reduce_mean(x, [1, 2]), "fc")]
 
     return program
@@ -85,18 +84,19 @@ def resnet50(w):
 def dlrm(w):
     def program(dense, sparse):
         bottom = dense
-        for name in ("b0", "b1", "b2"):
+        for name in architectures.DLRM_BOTTOM:
             bottom = tf.nn.relu(_dense(w, bottom, name))
         rows = [bottom] + [tf.gather(w[f"t{t}"], sparse[:, t]) for t in range(sparse.shape[1])]
         stacked = tf.stack(rows, 1)
         products = tf.matmul(stacked, stacked, transpose_b=True)
         count = len(rows)
-        pairs = [i * count + j for i in range(count) for j in range(i)]
-        chosen = tf.gather(tf.reshape(products, [-1, count * count]), pairs, axis=1)
+        products = tf.reshape(products, [-1, count * count])
+        chosen = tf.gather(products, architectures.dlrm_pairs(count), axis=1)
         top = tf.concat([bottom, chosen], 1)
-        for name in ("u0", "u1"):
+        *hidden, last = architectures.DLRM_TOP
+        for name in hidden:
             top = tf.nn.relu(_dense(w, top, name))
-        return [tf.sigmoid(_dense(w, top, "u2"))]
+        return [tf.sigmoid(_dense(w, top, last))]
 
     return program
 

@@ -25,7 +25,9 @@ class Limits(unittest.TestCase):
         self.assertIn("801 lines", check("compiler/a.cpp", "int a;\n" * 801)[0])
         self.assertEqual(check("compiler/a.h", "int a;\n" * 300), [])
         self.assertIn("limit 300", check("compiler/a.h", "int a;\n" * 301)[0])
-        self.assertEqual(check("tests/a_test.cpp", "int a;\n" * 2000), [])
+        for test in ("tests/a_test.cpp", "tests/a_test.py"):
+            self.assertEqual(check(test, "a\n" * 800), [])
+            self.assertIn("801 lines", check(test, "a\n" * 801)[0])
 
     def test_columns(self):
         self.assertEqual(check("scripts/run", "x" * 100 + "\n"), [])
