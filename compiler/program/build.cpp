@@ -49,6 +49,11 @@ struct PlaceVisitor {
     fn(step.arena);
   }
   template <class Fn>
+  static void Visit(NativeStep& step, const Fn& fn) {
+    All(step.places, fn);
+    fn(step.arena);
+  }
+  template <class Fn>
   static void Visit(ConditionalStep& step, const Fn& fn) {
     for (auto& arguments : step.arguments) All(arguments, fn);
     All(step.results, fn);
@@ -118,6 +123,7 @@ class ProgramBuilder::ComputationBuilder {
       slots_.Resize(place, callee->arena_bytes);
     }
     program_->arena_bytes = slots_.Assign();
+    program_->slot_bytes = slots_.SlotBytes();
     ForEachStep([&](Step& step) {
       std::visit([&](auto& s) { PlaceVisitor::Visit(s, [&](Place& p) { p = slots_.Final(p); }); },
                  step);
