@@ -30,7 +30,8 @@ int64_t StatementsOf(const loops::Block& block) {
   int64_t count = 0;
   for (const loops::Stmt& stmt : block) {
     const int64_t inside = 1 + StatementsOf(stmt.body) + StatementsOf(stmt.else_body);
-    const int64_t trips = stmt.kind == loops::StmtKind::kFor ? std::max<int64_t>(stmt.extent, 1) : 1;
+    const int64_t trips =
+        stmt.kind == loops::StmtKind::kFor ? std::max<int64_t>(stmt.extent, 1) : 1;
     if (trips > kMostStatements || count > kMostStatements) return kMostStatements + 1;
     count += trips * inside;
   }
@@ -57,8 +58,8 @@ size_t InstructionsOf(const std::vector<llvm::Function*>& functions) {
 
 }  // namespace
 
-NativeEmitter::NativeEmitter(const KernelSet& kernels, int threads,
-                             const codegen::Machine& machine, llvm::Module& module)
+NativeEmitter::NativeEmitter(const KernelSet& kernels, int threads, const codegen::Machine& machine,
+                             llvm::Module& module)
     : kernels_(kernels),
       threads_(threads),
       machine_(machine),
@@ -161,8 +162,8 @@ void NativeEmitter::Do(Frame& frame, const LaunchStep& step) {
     Value* compiled = Address(reinterpret_cast<const void*>(kernel.phases[phase]));
     llvm::Type *pointer = ir_.getPtrTy(), *i64 = ir_.getInt64Ty(), *i32 = ir_.getInt32Ty();
     if (extent > 1 && threads_ > 1) {
-      auto* type = llvm::FunctionType::get(
-          ir_.getVoidTy(), {pointer, pointer, pointer, pointer, i64, i32}, false);
+      auto* type = llvm::FunctionType::get(ir_.getVoidTy(),
+                                           {pointer, pointer, pointer, pointer, i64, i32}, false);
       ir_.CreateCall(type, Address(reinterpret_cast<const void*>(&LaunchPhase)),
                      {compiled, operands, results, scratch, ir_.getInt64(extent),
                       ir_.getInt32(static_cast<uint32_t>(threads_))});
@@ -255,8 +256,7 @@ void NativeEmitter::Copy(Value* to, Value* from, int64_t bytes) {
 void NativeEmitter::EmitProgram(const Program& program, Values params, Values outputs,
                                 Value* arena) {
   Frame frame{&program, std::move(params), std::move(outputs), arena, {}};
-  for (const Step& step : program.steps)
-    std::visit([&](const auto& s) { Do(frame, s); }, step);
+  for (const Step& step : program.steps) std::visit([&](const auto& s) { Do(frame, s); }, step);
 }
 
 void NativeEmitter::Do(Frame& frame, const CopyStep& step) {

@@ -18,7 +18,7 @@ std::vector<const Program*> CalleesOf(const Step& step) {
   return {};
 }
 
-// Every call is inlined: more than this is a program that dispatch costs little.
+// Every call is inlined: a longer program is not worth the compile time.
 constexpr int kMostSteps = 2000;
 
 // Takes the steps of `program` from `left`; false if they are too many or of another kind.

@@ -8,8 +8,8 @@
 
 namespace fusemark {
 
-// Replaces each WhileStep that `entry` reaches by a NativeStep, outermost ones first. Those that run
-// library kernels or custom calls stay. After KernelSet::Compile and ProgramBuilder::Finish;
+// Replaces each WhileStep that `entry` reaches by a NativeStep, outermost ones first. Those that
+// run library kernels or custom calls stay. After KernelSet::Compile and ProgramBuilder::Finish;
 // `entry` and its callees must stay where they are, since the code knows their constants.
 Result<void> CompileLoops(Program& entry, int threads, KernelSet& kernels);
 

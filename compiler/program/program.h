@@ -98,9 +98,9 @@ struct Program {
   std::vector<Step> resident_steps;
   std::vector<Step> steps;
   std::vector<Literal> constants;
-  int64_t arena_bytes = 0;  // own slots plus those of callees
+  int64_t arena_bytes = 0;                // own slots plus those of callees
   std::map<int64_t, int64_t> slot_bytes;  // arena offset -> bytes of the largest slot there
-  int64_t launches = 0;     // kernels and library calls in `steps`, callees counted once
+  int64_t launches = 0;  // kernels and library calls in `steps`, callees counted once
 };
 
 }  // namespace fusemark

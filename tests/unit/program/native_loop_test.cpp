@@ -1,11 +1,12 @@
 // Loops as native code: which are, and that they do what the reference does, whatever their state,
 // control flow and kernels.
+#include "compiler/program/native_loop.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "compiler/program/build.h"
-#include "compiler/program/native_loop.h"
 #include "compiler/text/text.h"
 #include "tests/unit/program/engine_run.h"
 
