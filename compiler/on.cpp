@@ -7,6 +7,7 @@
 #include "compiler/loops/print.h"
 #include "compiler/pipeline.h"
 #include "compiler/program/library_call.h"
+#include "compiler/program/native_loop.h"
 #include "compiler/program/run.h"
 #include "compiler/reference/evaluate.h"
 #include "compiler/runtime/threads.h"
@@ -183,6 +184,7 @@ Result<std::unique_ptr<Executable>> CompileOn(const Module& module, const Compil
   FM_RETURN_IF_ERROR(builder.Build());
   FM_RETURN_IF_ERROR(kernels->Compile(options.threads));
   ProgramSet set = builder.Finish();
+  FM_RETURN_IF_ERROR(CompileLoops(*set.programs[prepared->entry.index], options.threads, *kernels));
   NameSchedules(config, set.tasks);
   const Program& entry = *set.programs[prepared->entry.index];
   CompileStats stats;

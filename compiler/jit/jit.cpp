@@ -167,6 +167,22 @@ Result<std::vector<CompiledKernel>> Jit::Compile(const std::vector<const loops::
   return result;
 }
 
+Result<void*> Jit::CompileFunction(const std::string& symbol, const FillModule& fill) {
+  const std::lock_guard lock(state_->mutex);
+  FM_TRY(const codegen::Machine machine, codegen::Machine::Create(state_->target));
+  llvm::LLVMContext context;
+  context.setDiscardValueNames(true);
+  llvm::Module module(symbol, context);
+  machine.Prepare(module);
+  FM_RETURN_IF_ERROR(fill(machine, module));
+  FM_TRY(auto object, machine.EmitObject(module));
+  if (auto error = state_->jit->addObjectFile(std::move(object)))
+    return codegen::FromLlvm(std::move(error), "linking '" + symbol + "'");
+  auto address = state_->jit->lookup(symbol);
+  if (!address) return codegen::FromLlvm(address.takeError(), "linking '" + symbol + "'");
+  return address->toPtr<void*>();
+}
+
 Result<std::string> Jit::EmitText(const loops::Kernel& kernel, const loops::Target& target,
                                   Emit what) {
   FM_TRY(const codegen::Machine machine, codegen::Machine::Create(target));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,7 +13,15 @@
 #include "compiler/program/abi.h"
 #include "compiler/support/result.h"
 
+namespace llvm {
+class Module;
+}
+
 namespace fusemark {
+
+namespace codegen {
+class Machine;
+}
 
 struct CompiledKernel {
   std::vector<KernelFunction> phases;  // one per loops::PhasesOf entry
@@ -30,6 +39,11 @@ class Jit {
   // as long as the Jit.
   Result<std::vector<CompiledKernel>> Compile(const std::vector<const loops::Kernel*>& kernels,
                                               int threads);
+
+  // Code that is no kernel: `fill` puts the function `symbol` into a module and optimises it. The
+  // symbol must be new to this Jit.
+  using FillModule = std::function<Result<void>(const codegen::Machine&, llvm::Module&)>;
+  Result<void*> CompileFunction(const std::string& symbol, const FillModule& fill);
 
   // Text of one kernel for `opt --emit llvm|asm`.
   enum class Emit : uint8_t { kLlvm, kAssembly };

@@ -15,4 +15,8 @@ namespace fusemark {
 using KernelFunction = int32_t (*)(const void* const* operands, void* const* results, void* scratch,
                                    int64_t begin, int64_t end);
 
+// A loop of the host program: `places` are its memory in the order of NativeStep, `arena` that of
+// its condition and body. Returns 1 if *cancelled was not 0 after some trip, else 0.
+using NativeFunction = int32_t (*)(void* const* places, void* arena, const uint8_t* cancelled);
+
 }  // namespace fusemark

@@ -50,6 +50,11 @@ struct PlaceVisitor {
     fn(step.arena);
   }
   template <class Fn>
+  static void Visit(NativeStep& step, const Fn& fn) {
+    All(step.places, fn);
+    fn(step.arena);
+  }
+  template <class Fn>
   static void Visit(ConditionalStep& step, const Fn& fn) {
     for (auto& arguments : step.arguments) All(arguments, fn);
     All(step.results, fn);
@@ -121,6 +126,7 @@ class ProgramBuilder::ComputationBuilder {
       slots_.Resize(place, callee->arena_bytes);
     }
     program_->arena_bytes = slots_.Assign();
+    program_->slot_bytes = slots_.SlotBytes();
     ForEachStep([&](Step& step) {
       std::visit([&](auto& s) { PlaceVisitor::Visit(s, [&](Place& p) { p = slots_.Final(p); }); },
                  step);

@@ -34,6 +34,9 @@ class KernelSet {
 
   const CompiledKernel& operator[](int id) const { return compiled_[static_cast<size_t>(id)]; }
   int size() const { return static_cast<int>(scheduled_.size()); }
+  // The loop nest that was compiled.
+  const loops::Kernel& scheduled(int id) const { return scheduled_[static_cast<size_t>(id)]; }
+  Jit& jit() { return *jit_; }
 
  private:
   KernelSet(const loops::Target& target, std::unique_ptr<Jit> jit)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <variant>
@@ -76,6 +77,13 @@ struct ConditionalStep {
   Place arena;
 };
 
+// A `while` whose condition and body are compiled as one function (native_loop.h).
+struct NativeStep {
+  NativeFunction function = nullptr;
+  std::vector<Place> places;  // initial, state and other of the loop, one after another
+  Place arena;
+};
+
 struct CallStep {
   const Program* callee = nullptr;
   std::vector<Place> arguments, results;
@@ -83,7 +91,7 @@ struct CallStep {
 };
 
 using Step = std::variant<LaunchStep, LibraryStep, HostCallStep, CopyStep, WhileStep,
-                          ConditionalStep, CallStep>;
+                          ConditionalStep, CallStep, NativeStep>;
 
 struct Program {
   // What depends on resident parameters and constants only: run once when they are bound, else
@@ -93,8 +101,9 @@ struct Program {
   std::string computation;             // its name
   std::vector<std::string> step_names;  // by step: the value that it computes
   std::vector<Literal> constants;
-  int64_t arena_bytes = 0;  // own slots plus those of callees
-  int64_t launches = 0;     // kernels and library calls in `steps`, callees counted once
+  int64_t arena_bytes = 0;                // own slots plus those of callees
+  std::map<int64_t, int64_t> slot_bytes;  // arena offset -> bytes of the largest slot there
+  int64_t launches = 0;  // kernels and library calls in `steps`, callees counted once
 };
 
 }  // namespace fusemark

@@ -9,6 +9,9 @@
 namespace fusemark {
 namespace {
 
+static_assert(sizeof(std::atomic<bool>) == 1 && std::atomic<bool>::is_always_lock_free,
+              "compiled loops read the flag as a byte");
+
 class Runner {
  public:
   Runner(const Program& program, const RunContext& context, const void* const* params,
@@ -142,6 +145,16 @@ class Runner {
     }
     const Pointers arguments(*this, step.arguments[branch]), results(*this, step.results);
     return Call(*step.branches[branch], arguments.get_const(), results.get(), step.arena);
+  }
+
+  Result<void> Do(const NativeStep& step) {
+    static const uint8_t never = 0;
+    const Pointers places(*this, step.places);
+    const auto* cancelled = reinterpret_cast<const uint8_t*>(context_.cancelled);
+    const int32_t code =
+        step.function(places.get(), Write(step.arena), cancelled != nullptr ? cancelled : &never);
+    if (code != 0) return Error{Code::kCancelled, "interrupted"};
+    return Ok();
   }
 
   Result<void> Do(const WhileStep& step) {

@@ -139,6 +139,15 @@ int64_t Slots::Assign() {
   return AssignOffsets(slots_);
 }
 
+std::map<int64_t, int64_t> Slots::SlotBytes() const {
+  std::map<int64_t, int64_t> bytes;
+  for (const ArenaSlot& slot : slots_) {
+    int64_t& largest = bytes[slot.offset];
+    largest = std::max(largest, slot.bytes);
+  }
+  return bytes;
+}
+
 Place Slots::Final(Place place) const {
   if (place.storage == Place::Storage::kArena) {
     place.offset = slots_[static_cast<size_t>(place.offset)].offset;

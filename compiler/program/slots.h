@@ -50,6 +50,7 @@ class Slots {
   // Packs the arena, returns its size; Final() then translates slot numbers to offsets.
   int64_t Assign();
   Place Final(Place place) const;
+  std::map<int64_t, int64_t> SlotBytes() const;  // as Program::slot_bytes, after Assign()
 
   std::vector<Literal> TakeConstants() { return std::move(constants_); }
   const std::vector<Shape>& output_leaves() const { return output_leaves_; }
