@@ -2,6 +2,9 @@
 // and on must give the same.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <complex>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -70,6 +73,42 @@ TEST(SpecialValues, DotsWrap) {
   EXPECT_EQ(ReferenceOf<uint32_t>(module), std::vector<uint32_t>{216053761U});
   EXPECT_EQ(EnginesDisagree(module, {}), "");
 }
+
+class ComplexFunction : public ::testing::TestWithParam<const char*> {};
+
+// NaN, infinities, zeros of both signs and plain numbers in both parts: as C99, Annex G, which is
+// what std::complex gives the reference.
+TEST_P(ComplexFunction, HasTheSpecialValuesOfC99) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double parts[] = {std::nan(""), kInfinity, -kInfinity, 0.0, -0.0, 1.0, -2.0};
+  constexpr int64_t kSide = std::size(parts), kCount = kSide * kSide;
+  const std::string op = GetParam(), type = op == "abs" ? "f64" : "c128";
+  const Module module = MustParse("ENTRY e {\n z = c128[49] parameter(0)\n ROOT r = " + type +
+                                  "[49] " + op + "(z)\n}");
+  std::vector<Tensor> inputs;
+  inputs.push_back(MakeTensor(ArrayShape(DType::kC128, {kCount})));
+  for (int64_t i = 0; i < kCount; ++i)
+    inputs[0].as<std::complex<double>>()[i] = {parts[i / kSide], parts[i % kSide]};
+  const Tensor* pointer = inputs.data();
+  const auto want = Evaluate(module, {&pointer, 1});
+  ASSERT_TRUE(want.ok());
+  const int64_t width = op == "abs" ? 1 : 2;
+  for (const Engine engine : {Engine::kOff, Engine::kOn}) {
+    const auto got = CompileAndRun(module, OptionsOf(engine), inputs);
+    ASSERT_TRUE(got.ok()) << got.error().message;
+    for (int64_t i = 0; i < kCount * width; ++i) {
+      const double w = (*want)[0].as<double>()[i], g = (*got)[0].as<double>()[i];
+      const bool close = w == g || std::fabs(w - g) <= 1e-14 * std::fabs(w);
+      EXPECT_TRUE(close || (std::isnan(w) && std::isnan(g)))
+          << op << " of " << inputs[0].as<std::complex<double>>()[i / width] << ", part "
+          << i % width << ": got " << g << ", want " << w;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(SpecialValues, ComplexFunction,
+                         ::testing::Values("abs", "log", "log-plus-one", "sqrt", "exponential",
+                                           "exponential-minus-one", "tanh"));
 
 }  // namespace
 }  // namespace fusemark
