@@ -76,17 +76,27 @@ Complex Times(Complex x, Complex y) {
 Complex One(Real like) {
   return {like.Splat(1), like.Splat(0)};
 }
+Real IsInfinite(Real x) {
+  return Abs(x).Is(Direction::kEq, kInfinity);
+}
+// Neither NaN nor infinite.
+Real IsFinite(Real x) {
+  return Abs(x).Is(Direction::kLt, kInfinity);
+}
 Real IsZero(Complex z) {
   return Abs(z.re).Binary(Op::kMaximum, Abs(z.im)).Is(Direction::kEq, 0);
 }
 
-// The larger and the smaller modulus of the parts, and their ratio (0 where it has none).
+// The larger and the smaller modulus of the parts, and their ratio (0 where it has none). Infinity
+// is larger than NaN: such a number is infinite whatever its other part.
 struct Parts {
   Real large, small, ratio;
 };
 Parts PartsOf(Complex z) {
   const Real a = Abs(z.re), b = Abs(z.im);
-  const Real large = a.Binary(Op::kMaximum, b), small = a.Binary(Op::kMinimum, b);
+  const Real infinite = IsInfinite(z.re).Binary(Op::kOr, IsInfinite(z.im));
+  const Real larger = a.Binary(Op::kMaximum, b), small = a.Binary(Op::kMinimum, b);
+  const Real large = infinite.Pick(larger.Splat(kInfinity), larger);
   const Real plain = large.Is(Direction::kGt, 0);
   const Real finite = large.Is(Direction::kLt, kInfinity);
   const Real usable = plain.Binary(Op::kAnd, finite);
@@ -104,17 +114,14 @@ Real Argument(Complex z) {
 
 // Infinite parts as +-1, finite ones as 0: the direction of an infinite number (C11, G.5.1).
 Real DirectionOf(Real part) {
-  const Real infinite = Abs(part).Is(Direction::kEq, kInfinity);
-  return infinite.Pick(part.Unary(Op::kSign), part.Splat(0));
+  return IsInfinite(part).Pick(part.Unary(Op::kSign), part.Splat(0));
 }
 
 // Smith's method: scaled by the larger part of the divisor. A zero divisor divides each part, an
 // infinite one gives zeros.
 Complex Divide(Complex x, Complex divisor) {
   // Even beside a NaN.
-  const Real infinite = Abs(divisor.re)
-                            .Is(Direction::kEq, kInfinity)
-                            .Binary(Op::kOr, Abs(divisor.im).Is(Direction::kEq, kInfinity));
+  const Real infinite = IsInfinite(divisor.re).Binary(Op::kOr, IsInfinite(divisor.im));
   const Complex direction = {DirectionOf(divisor.re), DirectionOf(divisor.im)};
   const Complex y = Pick(infinite, direction, divisor);
   const Real wide = Abs(y.re).Compare(Direction::kGe, Abs(y.im));
@@ -133,17 +140,23 @@ Real ZeroTimes(Real x, Real e) {
   return x.Is(Direction::kEq, 0).Pick(x, x * e);
 }
 
+// An infinite exponent decides even where there is no angle (C11, G.6.3.1).
 Complex Exp(Complex z) {
   const Real e = z.re.Unary(Op::kExponential);
-  return {ZeroTimes(z.im.Unary(Op::kCosine), e), ZeroTimes(z.im.Unary(Op::kSine), e)};
+  const Complex plain = {ZeroTimes(z.im.Unary(Op::kCosine), e),
+                         ZeroTimes(z.im.Unary(Op::kSine), e)};
+  const Real lost = IsFinite(z.im).Unary(Op::kNot);
+  const Real decided = lost.Binary(Op::kAnd, IsInfinite(z.re));
+  const Real vanishes = decided.Binary(Op::kAnd, z.re.Is(Direction::kLt, 0));
+  return {decided.Pick(e, plain.re), vanishes.Pick(e, plain.im)};
 }
 
-// expm1(a) cos(b) - 2 sin^2(b / 2): no cancellation near 0.
+// expm1(a) cos(b) - 2 sin^2(b / 2): no cancellation near 0. Of an infinite exponent, exp(z) - 1.
 Complex ExpMinusOne(Complex z) {
   const Real half = (z.im * 0.5).Unary(Op::kSine);
   const Real shifted = z.re.Unary(Op::kExponentialMinusOne) * z.im.Unary(Op::kCosine);
-  return {shifted - half * half * 2,
-          ZeroTimes(z.im.Unary(Op::kSine), z.re.Unary(Op::kExponential))};
+  const Complex power = Exp(z);
+  return {IsInfinite(z.re).Pick(power.re - 1, shifted - half * half * 2), power.im};
 }
 
 // log |z|: near the unit circle from |z|^2 - 1 = (m - 1)(m + 1) + n^2.
@@ -179,7 +192,10 @@ Complex SquareRoot(Complex z) {
   const Real other = zero.Pick(t, b / t * 0.5);
   const Real right = z.re.Is(Direction::kGe, 0);
   const Real back = tiny.Pick(z.re.Splat(0x1p-100), z.re.Splat(1));
-  const Real re = right.Pick(t, other) * back, im = right.Pick(other, t) * back;
+  // Along the imaginary axis both parts are infinite (C11, G.6.4.2).
+  const Real steep = IsInfinite(z.im);
+  const Real re = steep.Pick(b, right.Pick(t, other) * back);
+  const Real im = steep.Pick(b, right.Pick(other, t) * back);
   return {re, z.im.HasSign().Pick(-im, im)};
 }
 
@@ -224,7 +240,12 @@ Complex HyperbolicTangent(Complex z) {
   const Real far = Abs(z.re).Is(Direction::kGt, 20);
   const Real fall = (Abs(z.re) * -2).Unary(Op::kExponential);
   const Real swing = z.im.Unary(Op::kSine) * z.im.Unary(Op::kCosine) * 4;
-  return Pick(far, {z.re.Unary(Op::kSign), swing * fall}, middle);
+  // Zero parts stay zero, and an infinite real part leaves no imaginary one (C11, G.6.2.6).
+  const Real lost = IsInfinite(z.re).Binary(Op::kAnd, IsFinite(z.im).Unary(Op::kNot));
+  const Complex outer = {z.re.Unary(Op::kSign), lost.Pick(fall, swing * fall)};
+  const Complex inner = {z.re.Is(Direction::kEq, 0).Pick(z.re, middle.re),
+                         z.im.Is(Direction::kEq, 0).Pick(z.im, middle.im)};
+  return Pick(far, outer, inner);
 }
 
 // tan(z) = -i tanh(i z).

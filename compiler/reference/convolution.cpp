@@ -1,7 +1,8 @@
 // Convolution as matrix products: for every group, the kernel [features][taps x inputs] times the
 // input positions that each output position reads [taps x inputs][positions]. Positions outside the
 // input contribute nothing: in the products they are zeros, which is the same for finite kernels
-// only, so others are summed tap by tap (0 * inf is NaN).
+// only, so others are summed tap by tap (0 * inf is NaN). So are integers whose sums might leave 64
+// bits: the exact sum saturates.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,6 +17,8 @@ namespace {
 
 // Positions worked on together: at most kChunk, fewer when each reads much (weight gradients).
 constexpr int64_t kChunk = 1024, kGathered = 1 << 22;
+
+__extension__ using Exact = __int128;
 
 struct Geometry {
   const ConvAttrs& attrs;
@@ -79,15 +82,16 @@ class Convolution {
     outside_.resize(static_cast<size_t>(geometry_.tap_count * chunk));
     for (int64_t group = 0; group < groups_; ++group) {
       const LaneBuffer kernel = KernelOf(group);
-      const bool finite = IsFinite(kernel, features_ * depth);
+      const int64_t taps = features_ * depth;
+      const bool plain = IsFinite(kernel, taps) && Fits(kernel, taps, depth);
       for (int64_t first = 0; first < total; first += chunk) {
         const int64_t n = std::min(chunk, total - first);
         VisitKind(kind_, [&](auto* type) {
           using T = std::remove_pointer_t<decltype(type)>;
           Gather<T>(group, first, n);
-          if (!finite) SumInside(kernel.as<T>(), n);
+          if (!plain) SumInside(kernel.as<T>(), n);
         });
-        if (finite)
+        if (plain)
           MatrixProduct(kind_, features_, n, depth, kernel.data(), gathered_.data(),
                         product_.data(), context_);
         Store(group, first, n, result);
@@ -155,7 +159,26 @@ class Convolution {
     return std::all_of(first, first + parts, [](double x) { return std::isfinite(x); });
   }
 
-  // product_ without MatrixProduct: slow, but skips what is outside.
+  // No sum of `depth` products leaves 64 bits, or the type is as wide and wraps.
+  bool Fits(const LaneBuffer& kernel, int64_t count, int64_t depth) const {
+    if (!Saturates()) return true;
+    const Exact largest = Largest(kernel, count) * Largest(input_, ElementCount(lhs_.shape));
+    return largest * depth <= std::numeric_limits<int64_t>::max();
+  }
+
+  bool Saturates() const { return IsInteger(shape_.dtype) && BitWidth(shape_.dtype) < 64; }
+
+  Exact Largest(const LaneBuffer& lanes, int64_t count) const {
+    Exact largest = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const Exact value =
+          kind_ == Kind::kUint ? Exact{lanes.as<uint64_t>()[i]} : Exact{lanes.as<int64_t>()[i]};
+      largest = std::max(largest, value < 0 ? -value : value);
+    }
+    return largest;
+  }
+
+  // product_ without MatrixProduct: slow, but skips what is outside and sums integers exactly.
   template <class T>
   void SumInside(const T* kernel, int64_t n) {
     const int64_t depth = geometry_.tap_count * inputs_;
@@ -164,11 +187,14 @@ class Convolution {
     for (int64_t f = 0; f < features_; ++f, kernel += depth) {
       context_.poll();
       for (int64_t p = 0; p < n; ++p) {
-        T sum{0};
+        using Sum = std::conditional_t<std::is_integral_v<T>, Exact, T>;
+        Sum sum{0};
         for (int64_t k = 0; k < depth; ++k)
           if (!outside_[static_cast<size_t>(k / inputs_ * n + p)])
-            sum += Times(kernel[k], gathered[k * n + p]);
-        *product++ = sum;
+            sum += Times<Sum>(kernel[k], gathered[k * n + p]);
+        if constexpr (std::is_integral_v<T>)
+          sum = std::clamp<Sum>(sum, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+        *product++ = static_cast<T>(sum);
       }
     }
   }
@@ -205,7 +231,7 @@ class Convolution {
 
   void Store(int64_t group, int64_t first, int64_t n, Tensor& result) {
     const DType dtype = shape_.dtype;
-    if (IsInteger(dtype)) Saturate(features_ * n);
+    if (Saturates()) Saturate(features_ * n);
     Tensor block = MakeTensor(ArrayShape(dtype, {features_, n}), false);
     Encode(dtype, product_.data(), features_ * n, block.data.get());
     const std::vector<int64_t> strides = RowMajorStrides(shape_.dims);
@@ -227,10 +253,9 @@ class Convolution {
     }
   }
 
-  // Integer convolutions saturate (dots wrap).
+  // Integer convolutions saturate (dots wrap), but for those of 64 bits.
   void Saturate(int64_t count) {
     const int bits = BitWidth(shape_.dtype);
-    if (bits == 64) return;
     if (IsUnsigned(shape_.dtype)) {
       for (int64_t i = 0; i < count; ++i)
         product_.as<uint64_t>()[i] =
