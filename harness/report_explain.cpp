@@ -33,7 +33,7 @@ double BytesOf(const ExplainedKernel& kernel) {
 struct Kind {
   const ExplainedKernel* first = nullptr;
   int count = 0;
-  int timed = 0;  // of them; the others ran before, when the residents were bound
+  int timed = 0;  // of them; the others ran at bind or inside a native loop
   double ns = 0;  // of those, together
 };
 
@@ -87,7 +87,7 @@ std::string CallsText(const Explanation& explanation) {
 // Measured time of a kind, and the share of it that the machine's limits explain.
 void AddTimes(const Kind& kind, double least_ns, std::vector<std::string>& cells) {
   if (kind.timed == 0) {
-    cells.insert(cells.end(), {"at bind", ""});
+    cells.insert(cells.end(), {"-", ""});
     return;
   }
   cells.push_back(fmt::format("{:.1f} us", kind.ns / 1e3));
@@ -164,7 +164,14 @@ std::string ExplainText(const Explanation& explanation, const CompileStats& stat
       Scaled(static_cast<double>(stats.peak_arena_bytes), "B"), least / 1e6, threads,
       threads == 1 ? "" : "s", threads == 1 ? "es" : "", Scaled(limits.flops_per_s, "flop/s"),
       Scaled(limits.bytes_per_s, "B/s"));
-  if (times != nullptr) text += TimesText(*times, least);
+  if (times != nullptr) {
+    text += TimesText(*times, least);
+    if (std::any_of(kinds.begin(), kinds.end(), [](const Kind& kind) { return kind.timed == 0; })) {
+      text +=
+          "measured -: run once when the residents are bound, or inside a loop that is compiled as "
+          "one piece\n";
+    }
+  }
   return text + CallsText(explanation);
 }
 

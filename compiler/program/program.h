@@ -98,7 +98,7 @@ struct Program {
   // before the steps of each run. Results stay in the arena.
   std::vector<Step> resident_steps;
   std::vector<Step> steps;
-  std::string computation;             // its name
+  std::string computation;              // its name
   std::vector<std::string> step_names;  // by step: the value that it computes
   std::vector<Literal> constants;
   int64_t arena_bytes = 0;                // own slots plus those of callees

@@ -82,7 +82,8 @@ Complex LogPlusOne(Complex z) {
   // circle around -1.
   const long double x = z.real(), y = z.imag();
   const long double square = x * (2 + x) + y * y;
-  // Near -1 it is the sum that cancels, and 1 + z is exact. A NaN beside an infinity is left to log.
+  // Near -1 it is the sum that cancels, and 1 + z is exact. A NaN beside an infinity is left to
+  // log.
   if (!(square >= -0.5L)) return std::log(Complex(1 + z.real(), z.imag()));
   return {static_cast<double>(std::log1p(square) / 2), static_cast<double>(std::atan2(y, 1 + x))};
 }

@@ -60,6 +60,20 @@ ENTRY main {
         done = self.expect(0, "", "explain", self.write("products.hlo", self.PRODUCTS))
         self.assertRegex(done.stdout, r"dot, tanh")
 
+    def test_measured_times_stand_beside_the_limits(self):
+        products = self.write("products.hlo", self.PRODUCTS)
+        done = self.expect(0, "", "explain", products, "--threads", "1", "--measure")
+        self.assertRegex(done.stdout, r"at least +share +measured +of limit")
+        self.assertRegex(done.stdout, r"measured, median of \d+ runs: [\d.]+ ms in kernels")
+        done = self.expect(0, "", "explain", products, "--threads", "1", "--measure",
+                           "--resident", "1,3", "--format", "json")
+        document = json.loads(done.stdout)
+        times = [kernel["measured_ns"] for kernel in document["kernels"]]
+        self.assertTrue(all(time > 0 for time in times), times)
+        self.assertGreaterEqual(document["measured"]["runs"], 3)
+        self.assertLess(sum(times), 2 * document["measured"]["run_ns"])
+        self.expect(2, "resident parameter 7", "explain", products, "--resident", "7")
+
 
 if __name__ == "__main__":
     cli_case.main()

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "compiler/loops/block_layout.h"
 #include "compiler/loops/simplify.h"
 #include "compiler/loops/verify.h"
 #include "tests/unit/loops/run.h"
@@ -307,6 +308,50 @@ TEST(LoopsPrimitives, PackCutsTheLastDimensionIntoRuns) {
 )");
 }
 
+TEST(LoopsPrimitives, BlockedOperandsComeInRuns) {
+  const Kernel kernel = MustReplay(R"(kernel @columns class=loop
+  operand %b: f32[5,16]
+  result %r: f32[5,16]
+{
+  for i1o in 4 {
+    for k in 5 {
+      for i1t in 4 { %r[k, i1o * 4 + i1t] = %b[k, i1o * 4 + i1t] }
+    }
+  }
+})",
+                                   "block b 4");
+  EXPECT_EQ(Print(Simplify(kernel)), R"(kernel @columns class=loop
+  operand %b: f32[4,5,4]
+  result %r: f32[5,16]
+{
+  for i1o in 4 {
+    for k in 5 {
+      for i1t in 4 {
+        %r[k, i1o * 4 + i1t] = %b[i1o, k, i1t]
+      }
+    }
+  }
+}
+)");
+}
+
+TEST(LoopsPrimitives, BlockingKernelsLayRunsBehindEachOther) {
+  EXPECT_EQ(Print(Simplify(BlockingKernel(DType::kF32, {5, 16}, 4))),
+            R"(kernel @block class=loop
+  operand %a: f32[5,16]
+  result %r: f32[4,5,4]
+{
+  for i0 in 4 {
+    for i1 in 5 {
+      for i2 in 4 {
+        %r[i0, i1, i2] = %a[i1, i0 * 4 + i2]
+      }
+    }
+  }
+}
+)");
+}
+
 TEST(LoopsPrimitives, StageInSharedMemoryForAThreadBlock) {
   const Kernel before = MustParse(kMatmul);
   const Kernel after = MustReplay(kMatmul, "bind i0 block; stage a i0 shared; bind i1 thread");
@@ -321,10 +366,10 @@ TEST(LoopsPrimitives, TextRoundTrip) {
   const char* text =
       "tile i1 16 i1o i1i; reorder a b; fuse a b f; unroll u; vectorise i1i; parallel i0; bind x "
       "thread; distribute d; privatise k 8 ko l; stage a k shared; pack b k 16; "
-      "flatten";
+      "block b 16; flatten";
   const auto list = ParsePrimitives(text);
   ASSERT_TRUE(list.ok());
-  EXPECT_EQ(list->size(), 12U);
+  EXPECT_EQ(list->size(), 13U);
   EXPECT_EQ(PrintPrimitives(*list), text);
 }
 
@@ -381,6 +426,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{kElementwise, "stage c i0 stack", "stage c i0 stack: there is no operand named c"},
         Bad{kElementwise, "pack b i0 5",
             "pack b i0 5: cannot stage %b in loop i0: its last dimension is no multiple of 5"},
+        Bad{kElementwise, "block b 5",
+            "block b 5: cannot block %b: its last dimension is no multiple of 5"},
+        Bad{kElementwise, "block c 4", "block c 4: there is no operand named c"},
         Bad{kElementwise, "bind i1 thread",
             "bind i1 thread: cannot make thread of loop i1: it stands outside a block loop"}));
 

@@ -42,6 +42,23 @@ ENTRY main {
   ROOT u = f32[16,8] dynamic-update-slice(doubled, x, i, zero)
 })";
 
+// Weights larger than the panel of any cache; those of one product have columns that no tile
+// divides, those of the other two are the same ones.
+constexpr char kBlocked[] = R"(HloModule blocked
+ENTRY main {
+  x = f32[50,512] parameter(0)
+  w = f32[512,640] parameter(1)
+  v = f32[640,513] parameter(2)
+  y = f32[21,512] parameter(3)
+  d = f32[50,640] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  t = f32[50,640] tanh(d)
+  e = f32[50,513] dot(t, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  f = f32[50,513] tanh(e)
+  g = f32[21,640] dot(y, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  h = f32[21,640] tanh(g)
+  ROOT out = (f32[50,513], f32[21,640]) tuple(f, h)
+})";
+
 constexpr char kReturned[] = R"(HloModule returned
 ENTRY main {
   x = f32[8] parameter(0)
@@ -111,6 +128,16 @@ TEST(Residents, WeightsArePackedAndComputedOnce) {
   ExpectRightThroughout(kNet, {1, 2, 3});
   const Module module = Parsed(kNet);
   EXPECT_LT(Compiled(module, {1, 2, 3})->Stats().kernels, Compiled(module, {})->Stats().kernels);
+}
+
+TEST(Residents, AreBlockedOnceForAllProducts) {
+  ExpectRightThroughout(kBlocked, {1, 2});
+  const Module module = Parsed(kBlocked);
+  const int64_t plain = Compiled(module, {})->Stats().peak_arena_bytes;
+  const int64_t kept = Compiled(module, {1, 2})->Stats().peak_arena_bytes - plain;
+  const int64_t weights = 512 * 640 * 4;
+  EXPECT_GE(kept, weights);
+  EXPECT_LT(kept, 2 * weights);
 }
 
 TEST(Residents, AreNotUpdatedInPlace) {
