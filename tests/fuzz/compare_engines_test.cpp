@@ -152,6 +152,39 @@ TEST(Judge, PaddingMayBeZerosThatTapsReach) {
   EXPECT_NE(JudgeFloats(module("2"), {1, 2}, {NAN, 4}), "");
 }
 
+TEST(Judge, AnyOrderOfAReductionIsRight) {
+  const Module module = MustParse(R"(mul { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] multiply(a, b) }
+ENTRY e { p = f32[3] parameter(0)
+  one = f32[] constant(1)
+  m = f32[] reduce(p, one), dimensions={0}, to_apply=mul
+  ROOT r = f32[1] reshape(m) })");
+  // The product underflows before it meets the infinity, or is infinite from the start.
+  EXPECT_EQ(JudgeFloats(module, {1e-30F, 1e-30F, INFINITY}, {INFINITY}), "");
+  EXPECT_NE(JudgeFloats(module, {1e-30F, 1e-30F, INFINITY}, {-INFINITY}), "");
+  EXPECT_NE(JudgeFloats(module, {1e-30F, 1e-30F, INFINITY}, {0}), "");
+  EXPECT_NE(JudgeFloats(module, {1, 2, INFINITY}, {NAN}), "");
+}
+
+TEST(Judge, OnlyOverflowOfNarrowFloatsMayBeLeftOut) {
+  const Module module = MustParse(R"(ENTRY e { p = f32[2] parameter(0)
+  h = f16[2] convert(p)
+  m = f16[2] add(h, h)
+  ROOT w = f32[2] convert(m) })");
+  EXPECT_EQ(JudgeFloats(module, {65504, 1}, {131008, 2}), "");
+  EXPECT_EQ(JudgeFloats(module, {65504, 1}, {INFINITY, 2}), "");
+  EXPECT_NE(JudgeFloats(module, {65504, 1}, {140000, 2}), "");
+  EXPECT_NE(JudgeFloats(module, {65504, 1}, {-INFINITY, 2}), "");
+  EXPECT_NE(JudgeFloats(module, {65504, 1}, {NAN, 2}), "");
+  EXPECT_NE(JudgeFloats(module, {30000, 1}, {INFINITY, 2}), "");
+  const Module f32 = MustParse(R"(ENTRY e { p = f32[1] parameter(0)
+  m = f32[1] add(p, p)
+  h = f32[1] constant({0.25})
+  ROOT w = f32[1] multiply(m, h) })");
+  EXPECT_NE(JudgeFloats(f32, {3e38F}, {1.5e38F}), "");
+}
+
 bool HasReduce(const FuzzCase& fuzz_case) {
   for (const Computation& computation : fuzz_case.module.computations)
     for (const Instr& instr : computation.instrs)

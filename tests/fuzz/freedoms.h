@@ -1,0 +1,40 @@
+// What HLO and the README leave open to an engine, as rewrites of a module for the reference: the
+// order of a reduction, and f16 and bf16 values that stay wider between operations of one kernel.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "compiler/ir/rewrite.h"
+
+namespace fusemark {
+
+// A random order of the elements along `dims`.
+InstrId Shuffled(Builder& builder, InstrId operand, const Dims& dims, std::mt19937_64& random);
+
+// For one computation after the other: instructions on f16 and bf16 calculated in f32. A result is
+// rounded as ever, except to an infinity: then those who read it may see it unrounded.
+class ExcessPrecision {
+ public:
+  // New computations come after the `count` that there are.
+  explicit ExcessPrecision(const Module& module) : module_(module) {}
+
+  void StartComputation() { wide_.clear(); }
+  // The instruction with wider operands, at random; nothing where the rule has no say.
+  std::optional<InstrId> Widened(Builder& builder, const Instr& instr, std::mt19937_64& random);
+  // `value` stands for `from`, which Widened() gave.
+  void Renamed(InstrId from, InstrId value);
+  void AppendRegions(Module& module);
+
+ private:
+  InstrId Wide(Builder& builder, InstrId operand);
+  std::optional<ComputationId> WideRegion(ComputationId region);
+
+  const Module& module_;
+  std::map<uint32_t, InstrId> wide_;  // value -> what its readers may see
+  std::vector<Computation> regions_;
+};
+
+}  // namespace fusemark
