@@ -106,6 +106,12 @@ std::unique_ptr<LibraryKernel> Convolution(const Shape& lhs, const Shape& rhs, c
   const auto type = TypeOf(lhs, rhs, result);
   const size_t spatial = conv.window.size();
   if (!type || spatial < 1 || spatial > 3 || conv.batch_group_count != 1) return nullptr;
+  // The library's bf16 kernels multiply the channels of neighbouring groups by zeros: an infinity
+  // among them, or among the weights, would come out as NaN.
+  const bool depthwise =
+      rhs.dims[static_cast<size_t>(conv.dims.rhs_input)] == 1 &&
+      rhs.dims[static_cast<size_t>(conv.dims.rhs_output)] == conv.feature_group_count;
+  if (*type == LibraryType::kBF16 && conv.feature_group_count != 1 && !depthwise) return nullptr;
   ConvSpec spec;
   spec.type = *type;
   for (const WindowDim& dim : conv.window) {

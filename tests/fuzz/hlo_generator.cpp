@@ -1,6 +1,7 @@
 #include "tests/fuzz/hlo_generator.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/ir/rewrite.h"
 #include "compiler/ir/verify.h"
@@ -56,6 +57,12 @@ struct HloSteps {
       {"call", 2, false, &HloGenerator::Call},
       {"tuple", 2, false, &HloGenerator::TupleStep},
       {"rng-bit-generator", 1, false, &HloGenerator::RandomBits},
+      {"fft", 1, false, &HloGenerator::Fft},
+      {"cholesky", 1, false, &HloGenerator::Cholesky},
+      {"triangular-solve", 1, false, &HloGenerator::TriangularSolve},
+      {"scan", 1, false, &HloGenerator::Scan},
+      {"fusion", 1, false, &HloGenerator::Fusion},
+      {"collective", 1, false, &HloGenerator::Collective},
       {"barrier", 1, false, &HloGenerator::Barrier},
   };
 };
@@ -170,6 +177,10 @@ InstrId HloGenerator::Constant(const Shape& shape) {
 }
 
 InstrId HloGenerator::Scalar(DType dtype, double value) {
+  if (IsInteger(dtype)) {
+    const double range = std::ldexp(1, BitWidth(dtype) - (IsSigned(dtype) ? 1 : 0));
+    value = std::clamp(value, IsSigned(dtype) ? -range : 0, range - 1);
+  }
   Literal literal;
   if (IsComplex(dtype)) {
     const Literal part = ScalarLiteralOf(ComponentOf(dtype), value);

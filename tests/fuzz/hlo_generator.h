@@ -140,6 +140,14 @@ class HloGenerator {
   InstrId Sort();
   InstrId TopK();
   InstrId BatchNorm();
+  // hlo_steps_composite.cpp
+  InstrId Fft();
+  InstrId WellConditioned(DType dtype, const Dims& dims);
+  InstrId Cholesky();
+  InstrId TriangularSolve();
+  InstrId Scan();
+  InstrId Fusion();
+  InstrId Collective();
   // hlo_steps_control.cpp
   InstrId While();
   InstrId Conditional();

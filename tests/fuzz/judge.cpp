@@ -155,16 +155,19 @@ class Perturbation {
     const double relative = Epsilon(part) * (IsWide(part) ? 4 : 1);
     const InstrId moved =
         builder.Binary(Op::kMultiply, operand, Steps(builder, shape, 1, relative));
-    if (IsComplex(shape.dtype)) {
-      if (steps == 0) return moved;
-      const Shape half = ArrayShape(part, shape.dims);
-      const InstrId re = builder.Emit(Op::kReal, half, {moved});
-      const InstrId im = builder.Emit(Op::kImag, half, {moved});
-      return builder.Emit(Op::kComplex, ArrayShape(shape.dtype, shape.dims),
-                          {Stepped(builder, re, steps), Stepped(builder, im, steps)});
-    }
-    const InstrId stepped = Stepped(builder, moved, steps);
-    return random_() % 2 == 0 ? stepped : WithNegatedNaNs(builder, stepped);
+    if (!IsComplex(shape.dtype)) return Finished(builder, moved, steps);
+    // A product would carry what one part lacks over to the other.
+    const Shape half = ArrayShape(part, shape.dims), pred = ArrayShape(DType::kPred, shape.dims);
+    const auto is_finite = [&](Op which) {
+      return builder.Emit(Op::kIsFinite, pred, {builder.Emit(which, half, {operand})});
+    };
+    const InstrId re_finite = is_finite(Op::kReal), im_finite = is_finite(Op::kImag);
+    const InstrId both = builder.Binary(Op::kAnd, re_finite, im_finite);
+    const InstrId safe =
+        builder.Emit(Op::kSelect, ArrayShape(shape.dtype, shape.dims), {both, moved, operand});
+    const InstrId re = Finished(builder, builder.Emit(Op::kReal, half, {safe}), steps);
+    const InstrId im = Finished(builder, builder.Emit(Op::kImag, half, {safe}), steps);
+    return builder.Emit(Op::kComplex, ArrayShape(shape.dtype, shape.dims), {re, im});
   }
 
   // A result of `terms` terms that underflowed is off by half a step for each. Narrow operands may
@@ -195,6 +198,11 @@ class Perturbation {
 
  private:
   static bool IsWide(DType part) { return part == DType::kF32 || part == DType::kF64; }
+
+  InstrId Finished(Builder& builder, InstrId value, int64_t steps) {
+    const InstrId stepped = Stepped(builder, value, steps);
+    return random_() % 2 == 0 ? stepped : WithNegatedNaNs(builder, stepped);
+  }
 
   InstrId Stepped(Builder& builder, InstrId value, int64_t steps) {
     if (steps == 0) return value;
@@ -250,10 +258,12 @@ bool SameBytes(const Tensor& a, const Tensor& b, size_t part) {
   return std::memcmp(a.data.get() + part * size, b.data.get() + part * size, size) == 0;
 }
 
-// Of the whole complex number: its parts may cancel each other.
+// Of the whole complex number, since its parts may cancel each other, if both are finite.
 double Magnitude(const Tensor& tensor, size_t part) {
-  if (!IsComplex(tensor.shape.dtype)) return std::fabs(PartAt(tensor, part));
-  return std::hypot(PartAt(tensor, part & ~size_t{1}), PartAt(tensor, part | 1));
+  const double own = std::fabs(PartAt(tensor, part));
+  if (!IsComplex(tensor.shape.dtype)) return own;
+  const double whole = std::hypot(own, PartAt(tensor, part ^ 1));
+  return std::isfinite(whole) ? whole : own;
 }
 
 std::string ValueText(const Tensor& tensor, size_t part) {
