@@ -44,9 +44,12 @@ std::optional<Op> RunningOp(const Computation& region, const ScanForm& form) {
   const DType dtype = step.shape.dtype;
   const bool whole_bytes = ByteSize(dtype) * 8 == BitWidth(dtype);
   const bool number = whole_bytes && (IsInteger(dtype) || (IsFloat(dtype) && BitWidth(dtype) > 8));
+  const bool narrow = IsFloat(dtype) && BitWidth(dtype) < 32;
   switch (step.op) {
     case Op::kAdd:
     case Op::kMultiply:
+      // A window keeps its narrow sums in f32; a scan says after each step what its carry is.
+      return number && !narrow ? std::optional(step.op) : std::nullopt;
     case Op::kMaximum:
     case Op::kMinimum: return number ? std::optional(step.op) : std::nullopt;
     default: return std::nullopt;
