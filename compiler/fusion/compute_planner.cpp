@@ -4,6 +4,7 @@
 #include <map>
 #include <queue>
 
+#include "compiler/fusion/attention.h"
 #include "compiler/fusion/cost.h"
 #include "compiler/loops/load_analysis.h"
 
@@ -84,7 +85,9 @@ Result<ComputationPlan> ComputePlanner::Run() {
     reads_.assign(count, {});
     copies_.assign(count, 1);
     members_.assign(count, 0);
+    attention_.clear();
     FindRowGroups();
+    FindAttention();
     FindEpilogues();
     PlaceAll();
     const size_t dissolved = dissolved_.size();
@@ -167,6 +170,34 @@ void ComputePlanner::FindRowGroups() {
   }
 }
 
+// ---- attention
+
+void ComputePlanner::FindAttention() {
+  std::map<uint32_t, std::vector<uint32_t>> rows;  // members of the row groups
+  for (uint32_t i = 0; i < group_.size(); ++i) {
+    if (group_[i] != kNoGroup) rows[group_[i]].push_back(i);
+  }
+  for (uint32_t i = 0; i < computation_.instrs.size() && !rows.empty(); ++i) {
+    if (!live_[i] || At(i).op != Op::kDot) continue;
+    for (const InstrId operand : At(i).operands) {
+      const auto row = rows.find(group_[operand.index]);
+      if (row == rows.end()) continue;
+      const auto group =
+          MatchAttention(computation_, users_, live_, i, {row->second, operand.index});
+      if (group.empty()) continue;
+      const uint32_t name = group[0];
+      const bool taken = std::any_of(group.begin(), group.end(), [&](uint32_t member) {
+        return group_[member] != kNoGroup && group_[member] != row->first;
+      });
+      if (taken || dissolved_.contains(name) || Choice(name, false)) continue;
+      for (const uint32_t member : group) group_[member] = name;
+      attention_.insert(name);
+      rows.erase(row);
+      break;
+    }
+  }
+}
+
 // ---- epilogues
 
 // Elementwise instructions on the result of a contraction that need nothing which comes later.
@@ -222,6 +253,7 @@ void ComputePlanner::FindEpilogues() {
   for (uint32_t i = 0; i < computation_.instrs.size(); ++i) {
     const bool contraction = ClassOf(At(i).op) == OpClass::Contract;
     if (!live_[i] || !contraction || dissolved_.contains(i) || Choice(i, false)) continue;
+    if (group_[i] != kNoGroup) continue;
     if (const auto group = GrowEpilogue(i); group.size() > 1) {
       for (const uint32_t member : group) group_[member] = i;
     }
@@ -413,7 +445,9 @@ Result<ComputationPlan> ComputePlanner::Assemble() {
   std::vector<KernelPlan> kernels;
   for (auto& [name, kernel] : by_name) {
     const bool row = group_[name] == name && At(name).op == Op::kReduce;
-    kernel.klass = row ? loops::KernelClass::kRow : loops::ClassOfInstr(module_, id_, {name});
+    kernel.klass = attention_.contains(name) ? loops::KernelClass::kAttention
+                   : row                     ? loops::KernelClass::kRow
+                                             : loops::ClassOfInstr(module_, id_, {name});
     kernels.push_back(std::move(kernel));
   }
   bool dissolved = false;

@@ -1,5 +1,6 @@
 // Plans one computation (internal to fusion/). Three steps: find groups (a reduction and the
-// elementwise work around it over one row; a contraction and its epilogue), place every instruction
+// elementwise work around it over one row; two dots with such rows between them; a contraction and
+// its epilogue), place every instruction
 // in reverse order (which kernels would compute it, how often, at what cost), and assemble kernels
 // in an executable order. A group that the lowering refuses, or that waits for itself through
 // another kernel, is dissolved and the computation planned again.
@@ -46,6 +47,7 @@ class ComputePlanner {
 
   // Steps.
   void FindRowGroups();
+  void FindAttention();
   void FindEpilogues();
   std::vector<uint32_t> GrowEpilogue(uint32_t contraction) const;
   std::vector<uint32_t> ReadersInTile(uint32_t contraction) const;
@@ -83,6 +85,7 @@ class ComputePlanner {
   std::vector<bool> live_;
   std::vector<Placement> placement_;
   std::vector<uint32_t> group_;               // named by its first reduce or its contraction
+  std::set<uint32_t> attention_;              // names of groups of that kind
   std::set<uint32_t> dissolved_;              // names of groups that were refused
   std::vector<std::vector<uint32_t>> where_;  // kernels (root index or group) that compute it
   std::vector<double> cost_;                  // flops to compute one element where it is inlined

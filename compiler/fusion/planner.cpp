@@ -42,7 +42,7 @@ std::string_view PlacementText(Placement placement) {
     case Placement::kRecompute: return "materialised: consumers would recompute it";
     case Placement::kFull: return "materialised: its consumer's kernel is as large as may be";
     case Placement::kChosen: return "placed by the configuration";
-    case Placement::kInGroup: return "part of a row kernel or of an epilogue";
+    case Placement::kInGroup: return "part of a row kernel, attention or an epilogue";
   }
   return "";
 }

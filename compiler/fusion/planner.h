@@ -25,7 +25,7 @@ enum class Placement : uint8_t {
   kRecompute,  // materialised: its consumers would compute it several times per element
   kFull,       // materialised: its consumer's kernel holds as many instructions as it may
   kChosen,     // materialised or inlined because a choice said so
-  kInGroup,    // part of a row kernel or of a contraction with its epilogue
+  kInGroup,    // part of a row kernel, of attention or of a contraction with its epilogue
 };
 std::string_view PlacementText(Placement placement);
 

@@ -24,6 +24,7 @@ std::string_view KernelClassName(KernelClass klass) {
     case KernelClass::kReduce: return "reduce";
     case KernelClass::kRow: return "row";
     case KernelClass::kContraction: return "contraction";
+    case KernelClass::kAttention: return "attention";
     case KernelClass::kWindow: return "window";
     case KernelClass::kUpdate: return "update";
   }

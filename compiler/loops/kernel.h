@@ -130,7 +130,15 @@ struct Stmt {
 };
 
 // The lowering a kernel came from; the knobs that apply depend on it.
-enum class KernelClass : uint8_t { kLoop, kReduce, kRow, kContraction, kWindow, kUpdate };
+enum class KernelClass : uint8_t {
+  kLoop,
+  kReduce,
+  kRow,
+  kContraction,
+  kAttention,
+  kWindow,
+  kUpdate
+};
 
 struct Kernel {
   std::string name;

@@ -17,12 +17,16 @@ constexpr uint32_t Bit(KernelClass klass) {
 constexpr uint32_t kLoopBit = Bit(KernelClass::kLoop), kReduceBit = Bit(KernelClass::kReduce),
                    kRowBit = Bit(KernelClass::kRow),
                    kContractionBit = Bit(KernelClass::kContraction),
+                   kAttentionBit = Bit(KernelClass::kAttention),
                    kWindowBit = Bit(KernelClass::kWindow), kUpdateBit = Bit(KernelClass::kUpdate);
 constexpr uint32_t kEvery =
-    kLoopBit | kReduceBit | kRowBit | kContractionBit | kWindowBit | kUpdateBit;
+    kLoopBit | kReduceBit | kRowBit | kContractionBit | kAttentionBit | kWindowBit | kUpdateBit;
 
 // Classes whose reductions may run over vector accumulators.
-constexpr uint32_t kSummingBits = kReduceBit | kRowBit | kContractionBit | kWindowBit;
+constexpr uint32_t kSummingBits =
+    kReduceBit | kRowBit | kContractionBit | kAttentionBit | kWindowBit;
+// Classes with register tiles.
+constexpr uint32_t kTileBits = kContractionBit | kAttentionBit;
 
 constexpr int64_t kFlag[] = {0, 1};
 constexpr int64_t kVectorBytes[] = {0, 16, 32, 64};
@@ -48,10 +52,10 @@ constexpr Knob kKnobs[] = {
      "rows handled together in a row kernel"},
     {"keep_row", &Schedule::keep_row, kFlag, kRowBit, 0, false, true,
      "keep shared row values in a buffer instead of computing them again"},
-    {"tile_m", &Schedule::tile_m, kTileM, kContractionBit, 0, true, true,
-     "rows of a contraction's register tile; 0 = as many as the registers allow"},
-    {"tile_n", &Schedule::tile_n, kTileN, kContractionBit, 0, true, true,
-     "vectors per row of a contraction's register tile"},
+    {"tile_m", &Schedule::tile_m, kTileM, kTileBits, 0, true, true,
+     "rows of a register tile; 0 = as many as the registers allow"},
+    {"tile_n", &Schedule::tile_n, kTileN, kTileBits, 0, true, true,
+     "vectors per row of a register tile"},
     {"tile_k", &Schedule::tile_k, kTileK, kContractionBit, 0, false, true,
      "cache block of a contraction along k; 0 = not blocked"},
     {"use_library", &Schedule::use_library, kFlag, kContractionBit, kContractionBit, true, false,

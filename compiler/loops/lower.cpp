@@ -25,6 +25,7 @@ void AddResults(Lowering& lowering) {
 Result<void> LowerBody(Lowering& lowering) {
   switch (lowering.request.klass) {
     case KernelClass::kRow: return LowerRows(lowering);
+    case KernelClass::kAttention: return LowerAttention(lowering);
     case KernelClass::kUpdate: LowerUpdates(lowering); return Ok();
     case KernelClass::kWindow:
       if (!LowerScan(lowering)) LowerLoops(lowering);

@@ -439,8 +439,14 @@ std::optional<Value> Emitter::LoadKept(InstrId id, const Indices& indices) {
         std::find(kept.dims.begin(), kept.dims.end(), static_cast<int64_t>(i)) != kept.dims.end();
     if (!along && indices[i] != kept.canonical[i]) return std::nullopt;
   }
+  const std::vector<int64_t> extents = builder_.kernel()[kept.buffer].dims;
   std::vector<ExprId> at;
-  for (const int64_t dim : kept.dims) at.push_back(Expr(indices[static_cast<size_t>(dim)]));
+  for (size_t i = 0; i < kept.dims.size(); ++i) {
+    Affine index = indices[static_cast<size_t>(kept.dims[i])];
+    if (!kept.start.empty()) index = index + kept.start[i] * -1;
+    if (!RangeOf(index).Within(0, extents[i] - 1)) return std::nullopt;
+    at.push_back(Expr(index));
+  }
   return Bind(instr(id).name, instr(id).shape.dtype, builder_.Load(kept.buffer, at));
 }
 

@@ -142,6 +142,7 @@ class Emitter {
     Dims dims;          // positions of the buffer's dims in the instruction's dims
     Indices canonical;  // index at which it is filled
     bool filled = false;
+    Indices start = {};  // by buffer dim: where the kept part begins; none: at 0
   };
   std::map<InstrId, Kept>& kept() { return kept_; }
 

@@ -30,6 +30,8 @@ void LowerLoops(Lowering& lowering);
 void LowerRoots(Lowering& lowering, std::span<const size_t> roots);
 // lower_row.cpp. Falls back to loops when no reduce gives the row its shape.
 Result<void> LowerRows(Lowering& lowering);
+// lower_attention.cpp. kUnsupported says what the kernel lacks to be one.
+Result<void> LowerAttention(Lowering& lowering);
 // lower_scan.cpp: running reduce-windows in linear time; false if the request has none.
 bool LowerScan(Lowering& lowering);
 // lower_update.cpp: scatter, dynamic-update-slice, select-and-scatter; others by their own files.

@@ -57,7 +57,10 @@ class Scheduler {
       case KernelClass::kReduce:
       case KernelClass::kWindow:
       case KernelClass::kContraction: Reduction(); break;
-      case KernelClass::kRow: Row(); break;
+      case KernelClass::kRow:
+        if (const std::vector<std::string> along = Chain('j'); !along.empty()) Row(along.back());
+        break;
+      case KernelClass::kAttention: Attention(); break;
       case KernelClass::kUpdate: break;
     }
     Parallelise();
@@ -219,7 +222,8 @@ class Scheduler {
         outer.empty() || UnitStrides(kernel_, k) > std::max(UnitStrides(kernel_, outer.back()), 0);
     if (along_k && PrivateLanes(k)) return;
     if (kernel_.klass == KernelClass::kReduce) PartialSums(reduced, k);
-    if (!outer.empty()) Columns(outer);
+    if (outer.empty()) return;
+    Columns(outer.size() > 1 ? outer[outer.size() - 2] : "", outer.back());
   }
 
   // Vectors and rows of a register tile: as many accumulators as fit beside a row of the right
@@ -409,23 +413,22 @@ class Scheduler {
     return true;
   }
 
-  // Vectors across the last output dimension, the reduction outside of them; a contraction or
-  // convolution also takes several rows at once: its register tile.
-  void Columns(const std::vector<std::string>& outer) {
-    const std::string n = outer.back();
+  // Vectors across the last output dimension `n`, the reduction outside of them; a contraction or
+  // convolution also takes several rows `m` at once (if there are any): its register tile.
+  void Columns(const std::string& m, const std::string& n) {
     const int64_t extent = LargestExtent(n), lanes = std::min(Lanes(), extent);
     if (lanes < 2) return;
-    const bool contraction = kernel_.klass == KernelClass::kContraction;
-    const bool one_row = outer.size() == 1 || LargestExtent(outer[outer.size() - 2]) == 1;
+    const bool contraction =
+        kernel_.klass == KernelClass::kContraction || kernel_.klass == KernelClass::kAttention;
+    const bool one_row = LargestExtent(m) <= 1;
     const int64_t vectors = contraction && one_row ? RowVectors(extent, lanes)
                             : contraction
                                 ? TileVectors(extent, lanes)
                                 : std::clamp<int64_t>(extent / lanes, 1, schedule_.unroll);
+    if (!contraction && FromMemory() && LongRuns(n, extent, lanes)) return;
     if (!Tile(n, lanes * vectors, n + "o", n + "t")) return;
     bool rows = false;
-    std::string m;
-    if (contraction && outer.size() > 1) {
-      m = outer[outer.size() - 2];
+    if (contraction && !one_row) {
       const int64_t tile = TileRows(vectors, LargestExtent(m));
       rows = tile > 1 && Tile(m, tile, m + "o", m + "t");
     }
@@ -433,6 +436,30 @@ class Scheduler {
     const bool moved = Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""});
     if (moved && rows && Try({PrimitiveKind::kDistribute, {m + "t"}, 0, ""})) Unroll(m + "t");
     VectoriseTile(n + "t", vectors, lanes);
+  }
+
+  // Some operand is larger than the caches next to the core.
+  bool FromMemory() const {
+    return std::any_of(kernel_.operands.begin(), kernel_.operands.end(),
+                       [&](BufferId id) { return BytesOf(kernel_, id) > target_.l2_bytes; });
+  }
+
+  // Columns of an array in memory: short pieces of rows far apart would each be a page and a stream
+  // of its own, so long ones are read, and their sums wait in the first-level cache.
+  bool LongRuns(const std::string& n, int64_t extent, int64_t lanes) {
+    constexpr int64_t kRun = 4096, kRunsPerThread = 1;
+    const int64_t run =
+        std::min(kRun, extent / (kRunsPerThread * target_.threads)) / lanes * lanes;
+    if (run < 2 * schedule_.unroll * lanes) return false;
+    const Kernel before = kernel_;
+    const size_t applied = list_.size();
+    if (Tile(n, run, n + "o", n + "t") && Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""})) {
+      VectorLoop(n + "t");
+      return true;
+    }
+    kernel_ = before;
+    list_.resize(applied);
+    return false;
   }
 
   bool VectoriseTile(const std::string& loop, int64_t vectors, int64_t lanes) {
@@ -453,12 +480,21 @@ class Scheduler {
     return Vectorise(std::string(kernel_[copy->var].name));
   }
 
-  void Row() {
-    std::vector<std::string> along = Chain('j');
-    if (along.empty()) return;
-    const std::string j = along.back();
+  void Row(const std::string& j) {
     PrivateLanes(j);
     if (!LoopsNamed(j).empty()) VectorLoop(j);
+  }
+
+  // The loops of lower_attention.cpp: two products, the rows between them and what they share.
+  void Attention() {
+    const int64_t lanes = Lanes();
+    if (lanes >= 2 && LargestExtent("x0") >= lanes && Tile("x0", lanes, "x0o", "x0v")) {
+      Try({PrimitiveKind::kReorder, {"x0v", "y0"}, 0, ""});
+      Vectorise("x0v");
+    }
+    Columns("m0", "n0");
+    Row("j0");
+    Columns("p0", "c0");
   }
 
   // The outermost loop of every top-level nest, where there is enough to do.
