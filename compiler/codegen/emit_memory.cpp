@@ -100,7 +100,8 @@ bool PhaseEmitter::MayBlend(BufferId buffer, const LaneValue& address) const {
   return address.offset >= 0 && address.offset + context_.lanes <= elements;
 }
 
-LaneValue PhaseEmitter::EvalLoad(const Expr& expr) {
+LaneValue PhaseEmitter::EvalLoad(ExprId id) {
+  const Expr& expr = kernel_[id];
   const LaneValue address = Address(expr.buffer, expr.args);
   const Pattern pattern = PatternOf(address);
   Value* value = nullptr;
@@ -111,7 +112,8 @@ LaneValue PhaseEmitter::EvalLoad(const Expr& expr) {
   } else if (pattern == Pattern::kContiguous) {
     value = LoadContiguous(expr.buffer, address);
   } else {
-    value = LoadPerLane(expr.buffer, address);
+    if (pattern == Pattern::kStrided) value = LoadOfSquare(id, address);
+    if (value == nullptr) value = LoadPerLane(expr.buffer, address);
   }
   return {.value = ToRegister(expr.dtype, value), .varying = pattern != Pattern::kUniform};
 }

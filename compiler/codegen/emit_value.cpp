@@ -31,7 +31,7 @@ LaneValue PhaseEmitter::Eval(ExprId id) {
   switch (expr.kind) {
     case ExprKind::kConst: return EvalConst(expr);
     case ExprKind::kVar: return vars_[expr.var.index];
-    case ExprKind::kLoad: return EvalLoad(expr);
+    case ExprKind::kLoad: return EvalLoad(id);
     case ExprKind::kUnary: return expr.op == Op::kConvert ? EvalConvert(expr) : EvalUnary(expr);
     case ExprKind::kBinary: return EvalBinary(expr);
     case ExprKind::kCompare: return EvalCompare(expr);

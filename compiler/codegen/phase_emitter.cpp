@@ -175,13 +175,7 @@ void PhaseEmitter::EmitFor(const Stmt& stmt) {
   if (stmt.loop == LoopKind::kBlock || stmt.loop == LoopKind::kThread)
     return Fail(Code::kUnsupported, "GPU loop in code for a CPU");
   if (stmt.loop == LoopKind::kVector && context_.lanes == 0) return EmitVectorFor(stmt);
-  if (stmt.extent == 1 || stmt.loop == LoopKind::kUnroll) {
-    for (int64_t i = 0; i < stmt.extent && !error_; ++i) {
-      vars_[stmt.var.index] = IndexConst(i);
-      EmitBlock(stmt.body);
-    }
-    return;
-  }
+  if (stmt.extent == 1 || stmt.loop == LoopKind::kUnroll) return EmitUnrolled(stmt);
   EmitLoop(ir_.getInt64(0), ir_.getInt64(stmt.extent), true, [&](Value* i) {
     BindLoopVar(stmt.var, i, 0, 0, stmt.extent);
     EmitBlock(stmt.body);

@@ -9,6 +9,7 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,14 @@ class PhaseEmitter {
   struct VectorContext {
     unsigned lanes = 0;           // 0: outside vector loops
     llvm::Value* mask = nullptr;  // <lanes x i1> of active lanes, at least one; null: all
+  };
+  // An unrolled loop around a vector loop of as many lanes (emit_transpose.cpp).
+  struct Square {
+    loops::VarId var;                // of the unrolled loop
+    size_t step = 0;                 // its iteration
+    std::vector<loops::VarId> lets;  // bound inside
+    // By load: its value in each iteration.
+    std::map<uint32_t, std::vector<llvm::Value*>> columns = {};
   };
   // How the lanes of an access lie in memory.
   enum class Pattern : uint8_t { kUniform, kContiguous, kStrided, kScattered };
@@ -92,12 +101,18 @@ class PhaseEmitter {
   Pattern PatternOf(const LaneValue& address) const;
   llvm::Value* Pointer(loops::BufferId buffer, const LaneValue& address, int64_t more = 0);
   llvm::Value* Pointers(loops::BufferId buffer, const LaneValue& address);
-  LaneValue EvalLoad(const loops::Expr& expr);
+  LaneValue EvalLoad(loops::ExprId id);
   llvm::Value* LoadContiguous(loops::BufferId buffer, const LaneValue& address);
   llvm::Value* LoadPerLane(loops::BufferId buffer, const LaneValue& address);
   void EmitStore(const loops::Stmt& stmt);
   void StoreContiguous(loops::BufferId buffer, const LaneValue& address, llvm::Value* value);
   void StorePerLane(loops::BufferId buffer, const LaneValue& address, llvm::Value* value);
+  // emit_transpose.cpp
+  void EmitUnrolled(const loops::Stmt& stmt);
+  // The value of a load as part of a square; null if it is none.
+  llvm::Value* LoadOfSquare(loops::ExprId id, const LaneValue& address);
+  bool IsLinear(loops::ExprId id) const;
+
   llvm::Value* ToRegister(DType dtype, llvm::Value* value);
   llvm::Value* ToMemory(DType dtype, llvm::Value* value);
   // A full-width access is in bounds even where the mask is off.
@@ -115,6 +130,7 @@ class PhaseEmitter {
   llvm::IRBuilder<> entry_;  // allocas and base pointers
   LaneOps ops_;
   VectorContext context_;
+  std::optional<Square> square_;
   std::vector<BufferState> buffers_;
   std::vector<LaneValue> vars_;
   int64_t stack_bytes_ = 0;

@@ -180,9 +180,9 @@ class Attention {
     const auto& values = emitter_.instr(values_.id).shape.dims;
     const int64_t depth = Product(keys, keys_.contracting), width = Product(values, values_.free);
     const int64_t element = ByteSize(HeldType(Scores().shape.dtype));
-    const auto fits = [&](int64_t rows) {
+    const auto fits = [&](int64_t rows) {  // the last, smaller block has a place of its own
       return static_cast<double>(Columns()) * static_cast<double>(element) *
-                 static_cast<double>(depth + width + rows) <=
+                 static_cast<double>(depth + width + rows + Rows() % rows) <=
              kLocalBytes;
     };
     for (block_ = kMostRows; block_ > kFewestRows && !fits(block_);) block_ /= 2;

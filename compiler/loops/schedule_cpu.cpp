@@ -143,10 +143,13 @@ class Scheduler {
   // SIMD lanes for the widest element that the kernel's buffers hold (at least 4 bytes wide: narrow
   // floats are computed in f32).
   int64_t Lanes() const {
+    const int64_t bytes = schedule_.vector_bytes != 0 ? schedule_.vector_bytes : DefaultBytes();
+    return std::max<int64_t>(bytes / WidestElement(), 1);
+  }
+  int64_t WidestElement() const {
     int64_t widest = 4;
     for (const Buffer& buffer : kernel_.buffers) widest = std::max(widest, ByteSize(buffer.dtype));
-    const int64_t bytes = schedule_.vector_bytes != 0 ? schedule_.vector_bytes : DefaultBytes();
-    return std::max<int64_t>(bytes / std::min<int64_t>(widest, 8), 1);
+    return std::min<int64_t>(widest, 8);
   }
 
   // The native width; twice of it where long chains of dependent operations (the polynomials of
@@ -163,7 +166,7 @@ class Scheduler {
   // ---- classes ----
   void Elementwise() {
     const std::vector<std::string> loops = Chain('i');
-    if (loops.empty()) return;
+    if (loops.empty() || TransposeByTiles(loops)) return;
     std::string inner = FuseInner(loops);
     if (inner == loops.back() && loops.size() > 1) {
       // Buffers are dense: seen as one dimension, elementwise work is one loop.
@@ -176,6 +179,42 @@ class Scheduler {
       }
     }
     VectorLoop(inner);
+  }
+
+  // Where memory is written along the innermost loop but some operand runs along another one, `m`:
+  // a square of both at a time, so that each line read is used as a whole while it is near.
+  bool TransposeByTiles(const std::vector<std::string>& loops) {
+    const std::string& n = loops.back();
+    size_t m = loops.size() - 1;
+    for (const BufferId operand : kernel_.operands) {
+      if (BytesOf(kernel_, operand) <= target_.l1_bytes || UnitStrides(kernel_, n, operand) >= 0)
+        continue;
+      for (size_t i = loops.size() - 1; i-- > 0;) {
+        if (UnitStrides(kernel_, loops[i], operand) > 0) m = i;
+      }
+    }
+    const int64_t lanes = Lanes();
+    if (m + 1 == loops.size() || lanes < 2 || LargestExtent(n) < lanes) return false;
+    const Kernel before = kernel_;
+    const size_t applied = list_.size();
+    bool done =
+        Tile(loops[m], lanes, loops[m] + "o", loops[m] + "t") && Tile(n, lanes, n + "o", n + "v");
+    for (size_t i = m + 1; i < loops.size() && done; ++i) {
+      const std::string& inside = i + 1 < loops.size() ? loops[i] : n + "o";
+      done = Try({PrimitiveKind::kReorder, {loops[m] + "t", inside}, 0, ""}) &&
+             Try({PrimitiveKind::kReorder, {loops[m] + "o", inside}, 0, ""});
+    }
+    if (done && Vectorise(n + "v")) return UnrollSquare(loops[m] + "t", lanes), true;
+    kernel_ = before;
+    list_.resize(applied);
+    return false;
+  }
+
+  // The rows of a square are loaded at once and turned in registers where the loop is unrolled.
+  void UnrollSquare(const std::string& loop, int64_t lanes) {
+    int64_t body = 1;
+    for (const Stmt* square : LoopsNamed(loop)) body = std::max(body, StatementsIn(square->body));
+    if (body * lanes <= kUnrolledStatements) Unroll(loop);
   }
 
   // The innermost loop after all contiguous neighbours joined it.
@@ -447,9 +486,9 @@ class Scheduler {
   // Columns of an array in memory: short pieces of rows far apart would each be a page and a stream
   // of its own, so long ones are read, and their sums wait in the first-level cache.
   bool LongRuns(const std::string& n, int64_t extent, int64_t lanes) {
-    constexpr int64_t kRun = 4096, kRunsPerThread = 1;
-    const int64_t run =
-        std::min(kRun, extent / (kRunsPerThread * target_.threads)) / lanes * lanes;
+    constexpr int64_t kRunBytes = 16 << 10;
+    const int64_t most = kRunBytes / WidestElement();
+    const int64_t run = std::min(most, extent / target_.threads) / lanes * lanes;
     if (run < 2 * schedule_.unroll * lanes) return false;
     const Kernel before = kernel_;
     const size_t applied = list_.size();
@@ -489,8 +528,11 @@ class Scheduler {
   void Attention() {
     const int64_t lanes = Lanes();
     if (lanes >= 2 && LargestExtent("x0") >= lanes && Tile("x0", lanes, "x0o", "x0v")) {
-      Try({PrimitiveKind::kReorder, {"x0v", "y0"}, 0, ""});
+      const bool square = LargestExtent("y0") >= lanes && Tile("y0", lanes, "y0o", "y0t");
+      if (square) Try({PrimitiveKind::kReorder, {"x0v", "y0o"}, 0, ""});
+      Try({PrimitiveKind::kReorder, {"x0v", square ? "y0t" : "y0"}, 0, ""});
       Vectorise("x0v");
+      if (square) UnrollSquare("y0t", lanes);
     }
     Columns("m0", "n0");
     Row("j0");

@@ -261,6 +261,61 @@ const KernelCase kCases[] = {
   for i in 1000 vector { %y[i] = %x[999 - i] + f32(i) }
   for i in 128 vector { %z[i] = %x[i] }
 })"},
+// Squares: the lanes are rows, each iteration a column.
+{"SquareOfSingles", R"(kernel @k class=loop
+  operand %x: f32[3,40,35]
+  operand %w: f32[35,40]
+  result %y: f32[3,35,40]
+{
+  for b in 3 {
+    for io in 2 {
+      for jo in 2 {
+        for i in 16 unroll {
+          for j in 16 vector {
+            let a: f32 = %x[b, jo * 24 + j, io * 16 + i + 3]
+            let c: f32 = a * 2:f32 + %w[io * 16 + i + 3, jo * 24 + j]
+            %y[b, io * 16 + i + 3, jo * 24 + j] = c - %x[b, jo * 24 + j, io * 16 + i + 2]
+          }
+        }
+      }
+    }
+  }
+})"},
+{"SquaresOfOtherTypes", R"(kernel @k class=loop
+  operand %d: f64[8,8]
+  operand %h: bf16[16,20]
+  operand %c: s8[4,9]
+  operand %p: pred[8,8]
+  result %yd: f64[8,8]
+  result %yh: f32[16,16]
+  result %yc: s8[4,4]
+  result %yp: pred[8,8]
+{
+  for i in 8 unroll { for j in 8 vector { %yd[i, j] = %d[j, i] } }
+  for i in 16 unroll { for j in 16 vector { %yh[i, j] = f32(%h[j, i + 4]) } }
+  for i in 4 unroll { for j in 4 vector { %yc[i, j] = %c[j, i + 5] } }
+  for i in 8 unroll { for j in 8 vector { %yp[i, j] = %p[j, i] } }
+})"},
+{"SquaresThatAreNone", R"(kernel @k class=loop
+  operand %x: f32[16,70]
+  operand %n: s32[16]
+  operand %s: f32[16,16]
+  result %y: f32[16,16]
+  result %z: f32[16,16]
+  result %u: f32[16,16]
+  result %v: f32[16,16]
+{
+  for i in 16 unroll { for j in 16 vector { %y[i, j] = %x[j, i * 2] } }
+  for i in 16 unroll {
+    for j in 16 vector {
+      let m: s64 = s64(%n[i]) + 10
+      let c: s64 = minimum(maximum(m, 0), 40)
+      %z[i, j] = %x[j, c + i]
+    }
+  }
+  for i in 16 unroll { for j in 16 vector { %u[i, j] = %x[j, (i + 5) / 4 + i] } }
+  for i in 16 unroll { for j in 16 vector { if (j > i) { %v[i, j] = %s[j, i] } else { %v[i, j] = 1:f32 } } }
+})"},
 {"ScalarKernelWithoutLoops", R"(kernel @k class=loop
   operand %x: f32[]
   operand %n: u8[]
@@ -433,6 +488,25 @@ TEST(MachineCode, RegisterTilesStayInRegisters) {
     EXPECT_EQ(loop.stack, 0) << tile.cpu << " " << tile.rows << "x" << tile.vectors;
     EXPECT_EQ(loop.wide > 0, tile.vector_bytes == 64) << tile.cpu;
   }
+}
+
+TEST(MachineCode, SquaresAreTurnedInRegisters) {
+  const auto kernel = loops::Parse(R"(kernel @k class=loop
+  operand %x: f32[16,512]
+  result %y: f32[512,16]
+{
+  for io in 32 { for i in 16 unroll { for j in 16 vector { %y[io * 16 + i, j] = %x[j, io * 16 + i] } } }
+})");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  loops::Target target;
+  target.cpu = "x86-64-v4";
+  target.vector_bytes = 64;
+  const auto assembly = Jit::EmitText(*kernel, target, Jit::Emit::kAssembly);
+  if (!assembly.ok() && assembly.error().code == Code::kInvalidInput)
+    GTEST_SKIP() << "not an x86-64 machine";
+  ASSERT_TRUE(assembly.ok()) << assembly.error().message;
+  for (const char* element_wise : {"vmovss", "vinsertps", "vpinsrd", "vgather"})
+    EXPECT_EQ(assembly->find(element_wise), std::string::npos) << *assembly;
 }
 
 TEST(MachineCode, BaselineTargetHasNoAvx) {

@@ -76,7 +76,8 @@ TEST(LoopsKnobs, ErrorsSayWhatIsLegal) {
   EXPECT_EQ(message("loop unroll=3"), "knob unroll=3: expected one of 1, 2, 4, 8");
   EXPECT_EQ(message("loop unroll=x"), "knob unroll=x: expected one of 1, 2, 4, 8");
   EXPECT_EQ(message("loop tile_m=4"),
-            "knob tile_m does not apply to kernels of class loop (it applies to: contraction,attention)");
+            "knob tile_m does not apply to kernels of class loop "
+            "(it applies to: contraction,attention)");
   EXPECT_EQ(message("loop unroll=4 unroll=4"), "knob unroll is set twice");
   EXPECT_EQ(message("loop unroll"), "expected knob=value, found 'unroll'");
   EXPECT_EQ(
