@@ -27,6 +27,7 @@ struct Runnable {
   std::vector<const void*> params;
   std::vector<void*> results;
   int64_t bytes_read = 0, bytes_written = 0;
+  int64_t footprint = 0;  // bytes of parameters and results
 
   Result<void> Run() { return executable->Run(params, results); }
 };
@@ -80,6 +81,7 @@ Result<Runnable> Prepare(const KernelCase& kernel_case, int threads) {
     runnable.results.push_back(runnable.outputs.back().data.get());
     runnable.bytes_written += runnable.outputs.back().size_bytes();
   }
+  runnable.footprint = runnable.bytes_read + runnable.bytes_written;
   if (kernel_case.bytes_read > 0) runnable.bytes_read = kernel_case.bytes_read;
   if (kernel_case.bytes_written > 0) runnable.bytes_written = kernel_case.bytes_written;
   FM_RETURN_IF_ERROR(runnable.Run());
@@ -102,16 +104,38 @@ Result<Runnable>& Prepared(const KernelCase& kernel_case, int threads) {
 }
 
 // Measured once per thread count.
-double BytesPerSecond(int threads) {
-  static std::map<int, double> measured;
-  const auto [place, fresh] = measured.try_emplace(threads, 0);
+const std::vector<Limit>& LimitsOf(int threads) {
+  static std::map<int, std::vector<Limit>> measured;
+  const auto [place, fresh] = measured.try_emplace(threads);
   if (fresh) {
     loops::Target target = HostTarget();
     target.threads = threads;
-    const auto limits = MeasureMachineLimits(target);
-    if (limits.ok()) place->second = limits->bytes_per_s;
+    LimitsOptions options;
+    options.one_thread = false;
+    options.only = {"read_l1",   "read_l2",          "read_l3",    "read_dram",
+                    "copy_dram", "copy_stream_dram", "write_dram", "write_stream_dram"};
+    auto limits = MeasureLimits(target, options);
+    if (limits.ok()) place->second = std::move(limits).value();
   }
   return place->second;
+}
+
+// What the level that holds all of the case's memory can give. In memory it matters what is done:
+// the better kind of stores counts.
+double BytesPerSecond(const Runnable& runnable, int threads) {
+  const std::vector<Limit>& limits = LimitsOf(threads);
+  const loops::Target target = HostTarget();
+  const auto of = [&](const char* name) { return LimitOf(limits, name, threads); };
+  const int64_t bytes = runnable.footprint, share = bytes / threads;
+  if (share <= target.l1_bytes) return of("read_l1");
+  if (share <= target.l2_bytes) return of("read_l2");
+  if (bytes <= target.l3_bytes && of("read_l3") > 0) return of("read_l3");
+  const double read = of("read_dram"), copy = std::max(of("copy_dram"), of("copy_stream_dram"));
+  if (runnable.bytes_written < runnable.bytes_read / 8) return read;
+  if (runnable.bytes_read < runnable.bytes_written / 8) {
+    return std::max(of("write_dram"), of("write_stream_dram"));
+  }
+  return copy;
 }
 
 void Measure(benchmark::State& state, const KernelCase& kernel_case, bool of_bandwidth) {
@@ -136,7 +160,7 @@ void Measure(benchmark::State& state, const KernelCase& kernel_case, bool of_ban
   if (!of_bandwidth) return;
   const auto bytes = static_cast<double>(prepared->bytes_read + prepared->bytes_written);
   state.counters["GB/s"] = bytes / least * 1e-9;
-  state.counters["of_bandwidth"] = bytes / least / BytesPerSecond(threads);
+  state.counters["of_bandwidth"] = bytes / least / BytesPerSecond(*prepared, threads);
 }
 
 }  // namespace
