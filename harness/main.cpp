@@ -59,6 +59,7 @@ int Run(int argc, char** argv) {
   AddDbCommand(app, selected);
   AddListCommand(app, selected);
   AddTuneCommand(app, selected);
+  AddRooflineCommand(app, selected);
   AddVersionCommand(app, selected);
   if (NamesUnknownCommand(app, argc, argv)) return static_cast<int>(ExitCode::kUsage);
   try {

@@ -90,6 +90,7 @@ Result<std::unique_ptr<Recorder>> Recorder::Open(const std::string& path,
   session.seed = seed;
   session.options_json = options_json;
   recorder->build_id_ = session.build_id;
+  recorder->machine_id_ = session.machine_id;
   FM_TRY(recorder->session_id_, StartSession(*recorder->db_, session));
   return recorder;
 }

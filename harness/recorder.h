@@ -23,6 +23,7 @@ class Recorder {
   Db& db() { return *db_; }
   int64_t session_id() const { return session_id_; }
   int64_t build_id() const { return build_id_; }
+  int64_t machine_id() const { return machine_id_; }
 
   // One transaction per row: what was stored before a failure or an interrupt stays.
   Result<void> Store(const Workload& workload, const std::string& module_hash,
@@ -31,7 +32,7 @@ class Recorder {
 
  private:
   std::unique_ptr<Db> db_;
-  int64_t session_id_ = 0, build_id_ = 0;
+  int64_t session_id_ = 0, build_id_ = 0, machine_id_ = 0;
 };
 
 // The key of a plan: the graph and which of its parameters are resident, since both decide which

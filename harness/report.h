@@ -3,6 +3,7 @@
 // fields may be added, none renamed.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -16,6 +17,7 @@ struct ReportContext {
   MachineRecord machine;
   BuildRecord build;
   std::string command;
+  std::optional<LimitsRecord> limits;  // of the machine, where the command measures them
 };
 
 std::string ReportJson(std::span<const ResultRow> rows, const Outcome& outcome,

@@ -10,6 +10,9 @@
 namespace fusemark {
 
 // schema_version, command, tool, machine.
+// {"measured_utc", "age_s", "threads", "values": [{"name", "unit", "threads", "value"}]}.
+nlohmann::ordered_json LimitsJson(const LimitsRecord& limits);
+
 nlohmann::ordered_json DocumentHead(const ReportContext& context);
 
 // Adds exit_code and reasons.

@@ -129,6 +129,20 @@ nlohmann::ordered_json DocumentHead(const ReportContext& context) {
   return json;
 }
 
+Json LimitsJson(const LimitsRecord& limits) {
+  Json json = {{"measured_utc", limits.measured_utc},
+               {"age_s", limits.age_s},
+               {"threads", limits.threads},
+               {"values", Json::array()}};
+  for (const LimitRecord& limit : limits.values) {
+    json["values"].push_back({{"name", limit.name},
+                              {"unit", limit.unit},
+                              {"threads", limit.threads},
+                              {"value", Number(limit.value)}});
+  }
+  return json;
+}
+
 std::string DocumentText(Json json, const Outcome& outcome) {
   json["exit_code"] = outcome.value();
   json["reasons"] = outcome.reasons();
@@ -139,6 +153,7 @@ std::string DocumentText(Json json, const Outcome& outcome) {
 std::string ReportJson(std::span<const ResultRow> rows, const Outcome& outcome,
                        const ReportContext& context) {
   Json json = DocumentHead(context);
+  json["limits"] = context.limits ? LimitsJson(*context.limits) : Json(nullptr);
   json["results"] = Json::array();
   for (const ResultRow& row : rows) json["results"].push_back(RowJson(row));
   return DocumentText(std::move(json), outcome);

@@ -48,7 +48,7 @@ Result<std::vector<RunSummary>> ReadRuns(Db& db, const std::string& workload, in
              db,
              "SELECT r.id, r.started_utc, w.name, r.engine, r.threads, r.config_source, r.status, "
              "r.numerics, r.message, b.git_sha, m.cpu_model, p50.value, p99.value, t.value, "
-             "coalesce(t.unit, ''), coalesce(p50.n, 0) FROM run r "
+             "coalesce(t.unit, ''), coalesce(p50.n, 0), s.limits_id FROM run r "
              "JOIN workload w ON w.id = r.workload_id JOIN session s ON s.id = r.session_id "
              "JOIN build b ON b.id = s.build_id JOIN machine m ON m.id = s.machine_id "
              "LEFT JOIN metric p50 ON p50.run_id = r.id AND p50.name = 'latency_p50' "
@@ -77,6 +77,7 @@ Result<std::vector<RunSummary>> ReadRuns(Db& db, const std::string& workload, in
     run.throughput = select.OptionalReal(13);
     run.throughput_unit = select.Text(14);
     run.n = select.Int(15);
+    run.limits_id = select.OptionalInt(16);
   }
 }
 

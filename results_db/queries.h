@@ -1,4 +1,5 @@
-// Read-only questions of the command line: `db info`, `db runs`, `db best`. Nothing here writes.
+// Read-only questions of the command line: `db info`, `db runs`, `db best`; `db limits` is
+// limits.h. Nothing here writes.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,7 @@ struct RunSummary {
   std::optional<double> p50_ns, p99_ns, throughput;
   std::string throughput_unit;
   int64_t n = 0;
+  std::optional<int64_t> limits_id;  // limits.h
 };
 // Newest first; an empty `workload` means all.
 Result<std::vector<RunSummary>> ReadRuns(Db& db, const std::string& workload, int64_t limit);

@@ -22,6 +22,22 @@ struct BuildRecord {
   std::string build_type, compiler, flags, llvm_version, library_versions;
 };
 
+struct LimitRecord {
+  std::string name, unit;
+  int64_t threads = 1;
+  double value = 0;
+};
+
+// One measuring of what the machine can do.
+struct LimitsRecord {
+  int64_t id = 0;
+  int64_t machine_id = 0, build_id = 0;
+  int64_t threads = 1;
+  std::string measured_utc;
+  int64_t age_s = 0;  // when it was read
+  std::vector<LimitRecord> values;
+};
+
 struct WorkloadRecord {
   std::string name, module_hash, source;
   double items_per_run = 0;

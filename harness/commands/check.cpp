@@ -343,7 +343,7 @@ class CheckCommand {
     progress_.Clear();
     const std::string text =
         arguments_.format == "json"
-            ? ReportJson(rows_, outcome_, {CurrentMachine(), CurrentBuild(), "check"})
+            ? ReportJson(rows_, outcome_, {CurrentMachine(), CurrentBuild(), "check", {}})
             : ReportCheckTable(rows_);
     const Result<void> written = WriteOutput(arguments_.output, text);
     if (!written.ok()) outcome_.Add(ExitCode::kFailed, written.error().message);

@@ -19,6 +19,7 @@ void AddDbCommand(CLI::App& app, SelectedCommand& selected);
 void AddExplainCommand(CLI::App& app, SelectedCommand& selected);
 void AddListCommand(CLI::App& app, SelectedCommand& selected);
 void AddOptCommand(CLI::App& app, SelectedCommand& selected);
+void AddRooflineCommand(CLI::App& app, SelectedCommand& selected);
 void AddRunCommand(CLI::App& app, SelectedCommand& selected);
 void AddTuneCommand(CLI::App& app, SelectedCommand& selected);
 void AddVersionCommand(CLI::App& app, SelectedCommand& selected);

@@ -1,4 +1,4 @@
-// fusemark db info|runs|best: what the results database holds. Read only.
+// fusemark db info|runs|best|limits: what the results database holds. Read only.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -6,7 +6,10 @@
 #include "harness/commands/commands.h"
 #include "harness/output.h"
 #include "harness/report.h"
+#include "harness/report_document.h"
+#include "harness/report_roofline.h"
 #include "harness/table.h"
+#include "results_db/limits.h"
 #include "results_db/queries.h"
 
 namespace fusemark {
@@ -53,6 +56,7 @@ std::string RunsJson(const std::vector<RunSummary>& runs) {
   for (const RunSummary& run : runs) {
     json["runs"].push_back(
         {{"id", run.id},
+         {"limits_id", run.limits_id ? Json(*run.limits_id) : Json(nullptr)},
          {"started_utc", run.started_utc},
          {"workload", run.workload},
          {"engine", run.engine},
@@ -146,6 +150,37 @@ Result<std::string> Best(Db& db, const DbArguments& arguments) {
   return table.ToText();
 }
 
+Json StoredLimitsJson(const StoredLimits& stored) {
+  Json json = {{"id", stored.limits.id}};
+  json.update(LimitsJson(stored.limits));
+  json["sessions"] = stored.sessions;
+  json["git_sha"] = stored.git_sha;
+  json["cpu"] = stored.cpu_model;
+  return json;
+}
+
+Result<std::string> Limits(Db& db, const DbArguments& arguments) {
+  FM_TRY(const std::vector<StoredLimits> limits, ReadLimits(db, arguments.limit));
+  if (arguments.json()) {
+    Json json = {{"schema_version", 1}, {"limits", Json::array()}};
+    for (const StoredLimits& stored : limits) {
+      json["limits"].push_back(StoredLimitsJson(stored));
+    }
+    return Dump(json);
+  }
+  if (limits.empty()) {
+    return std::string("no limits stored: 'fusemark roofline' measures them\n");
+  }
+  std::string text;
+  for (const StoredLimits& stored : limits) {
+    text +=
+        fmt::format("{}{}: {}, build {}, {} session{}\n{}", text.empty() ? "" : "\n",
+                    stored.limits.measured_utc, stored.cpu_model, stored.git_sha.substr(0, 12),
+                    stored.sessions, stored.sessions == 1 ? "" : "s", RooflineTable(stored.limits));
+  }
+  return text;
+}
+
 using Query = Result<std::string> (*)(Db&, const DbArguments&);
 
 Result<void> Answer(const DbArguments& arguments, Query query) {
@@ -161,10 +196,10 @@ void AddQuery(CLI::App& parent, SelectedCommand& selected, const char* name,
   arguments->db = DefaultDbPath();
   command->add_option("--db", arguments->db, "Database file")->capture_default_str();
   AddFormatOption(*command, arguments->format);
-  if (query != Info) {
+  if (query == Runs || query == Best) {
     command->add_option("--workload", arguments->workload, "Only this workload");
   }
-  if (query == Runs) {
+  if (query == Runs || query == Limits) {
     command->add_option("--limit", arguments->limit, "Newest so many")
         ->check(CLI::Range(int64_t{1}, int64_t{1000000}))
         ->capture_default_str();
@@ -187,6 +222,7 @@ void AddDbCommand(CLI::App& app, SelectedCommand& selected) {
   AddQuery(*command, selected, "info", "Path, schema, integrity and row counts", Info);
   AddQuery(*command, selected, "runs", "Stored runs, newest first", Runs);
   AddQuery(*command, selected, "best", "Tuned configs in force", Best);
+  AddQuery(*command, selected, "limits", "Measured limits of machines, newest first", Limits);
 }
 
 }  // namespace fusemark

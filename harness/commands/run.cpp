@@ -18,6 +18,7 @@
 #include "harness/output.h"
 #include "harness/recorder.h"
 #include "harness/report.h"
+#include "harness/session_limits.h"
 #include "results_db/queries.h"
 #include "workloads/npz.h"
 
@@ -45,6 +46,7 @@ class RunCommand {
       Report();
       return outcome_;
     }
+    FindLimits();
     const TimeLimit limit(timeout_ns_, Join(names_, ", "));
     for (size_t i = 0; i < names_.size() && !Interrupted(); ++i) RunWorkload(i);
     if (limit.over()) {
@@ -110,6 +112,26 @@ class RunCommand {
     }
     recorder_ = std::move(recorder).value();
     return true;
+  }
+
+  // A run is worth having without them.
+  void FindLimits() {
+    progress_.Update("measuring the machine");
+    Result<LimitsRecord> limits =
+        SessionLimits(*recorder_, {.threads = threads_, .cancelled = &Interrupted()});
+    if (limits.ok()) {
+      limits_ = std::move(limits).value();
+    } else if (limits.error().code == Code::kIo) {
+      StopStoring(limits.error());
+    } else if (limits.error().code != Code::kCancelled) {
+      progress_.Line("warning: no limits of the machine: " + limits.error().message);
+    }
+  }
+
+  void StopStoring(const Error& error) {
+    outcome_.Add(ExitCode::kFailed, error.message);
+    progress_.Line("from here on nothing is stored: " + error.message);
+    recorder_.reset();
   }
 
   void CloseDatabase() {
@@ -250,11 +272,7 @@ class RunCommand {
     progress_.Line(label + ": " + RowLine(row));
     if (recorder_ != nullptr) {
       const Result<void> stored = recorder_->Store(loaded.workload, loaded.module_hash, row);
-      if (!stored.ok()) {
-        outcome_.Add(ExitCode::kFailed, stored.error().message);
-        progress_.Line("from here on nothing is stored: " + stored.error().message);
-        recorder_.reset();
-      }
+      if (!stored.ok()) StopStoring(stored.error());
     }
     rows_.push_back(std::move(row));
   }
@@ -293,7 +311,7 @@ class RunCommand {
     progress_.Clear();
     const std::string text =
         arguments_.format == "json"
-            ? ReportJson(rows_, outcome_, {CurrentMachine(), CurrentBuild(), "run"})
+            ? ReportJson(rows_, outcome_, {CurrentMachine(), CurrentBuild(), "run", limits_})
         : rows_.empty() ? ""
                         : ReportTable(rows_);
     const Result<void> written = WriteOutput(arguments_.output, text);
@@ -309,6 +327,7 @@ class RunCommand {
   int threads_ = 1;
   int64_t timeout_ns_ = 0, max_memory_ = 0;
   std::unique_ptr<Recorder> recorder_;
+  std::optional<LimitsRecord> limits_;
   std::vector<ResultRow> rows_;
   std::vector<std::string> output_names_;
   std::vector<Tensor> outputs_;

@@ -310,7 +310,7 @@ class TuneCommand {
     if (outcome_.code() == ExitCode::kUsage) return;
     std::string text;
     if (arguments_.format == "json") {
-      const ReportContext context{CurrentMachine(), CurrentBuild(), "tune"};
+      const ReportContext context{CurrentMachine(), CurrentBuild(), "tune", {}};
       text = TuneJson(tuned_ ? &row_ : nullptr, outcome_, context);
     } else if (tuned_) {
       text = TuneText(row_);

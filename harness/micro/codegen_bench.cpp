@@ -1,5 +1,5 @@
 // What code generation costs and what its code reaches: compile time per kernel, throughput of a
-// register tile of a contraction, cost per element of the vector math.
+// register tile of a contraction. Vector math: math_bench.cpp.
 //
 //   codegen_bench --benchmark_filter=Compile
 #include <benchmark/benchmark.h>
@@ -144,38 +144,6 @@ void BM_GemmTile(benchmark::State& state) {
       benchmark::Counter(flops * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
 }
 BENCHMARK(BM_GemmTile)->Args({6, 2})->Args({4, 3})->Args({8, 2})->Args({14, 2})->Args({8, 3});
-
-void BM_Math(benchmark::State& state) {
-  const auto op = static_cast<Op>(state.range(0));
-  constexpr int64_t kCount = 4096;  // in L1
-  const Kernel kernel = Elementwise(kCount, [&](Builder& b, ExprId x) {
-    return Arity(op) == 2 ? b.Binary(op, x, b.FloatConstant(DType::kF32, 1.7)) : b.Unary(op, x);
-  });
-  auto jit = Jit::Create(HostTarget());
-  auto compiled = (*jit)->Compile({&kernel}, 1);
-  if (!compiled.ok()) return state.SkipWithError(compiled.error().message.c_str());
-  const Aligned x(kCount * 4), y(kCount * 4);
-  for (int64_t i = 0; i < kCount; ++i) x.floats()[i] = 0.001f * static_cast<float>(i) + 0.01f;
-  const void* operands[] = {x.data};
-  void* results[] = {y.data};
-  for (auto _ : state) {
-    (*compiled)[0].phases[0](operands, results, nullptr, 0, (*compiled)[0].extents[0]);
-    benchmark::ClobberMemory();
-  }
-  state.SetLabel(std::string(OpName(op)));
-  state.counters["ns_per_element"] = benchmark::Counter(
-      static_cast<double>(kCount) * 1e-9,
-      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
-}
-
-void MathOps(benchmark::internal::Benchmark* bench) {
-  for (const Op op :
-       {Op::kNegate, Op::kMaximum, Op::kExponential, Op::kExponentialMinusOne, Op::kLog,
-        Op::kLogPlusOne, Op::kLogistic, Op::kTanh, Op::kErf, Op::kSine, Op::kCosine, Op::kTan,
-        Op::kSqrt, Op::kRsqrt, Op::kCbrt, Op::kPower, Op::kAtan2, Op::kRemainder})
-    bench->Arg(static_cast<int64_t>(op));
-}
-BENCHMARK(BM_Math)->Apply(MathOps);
 
 }  // namespace
 }  // namespace fusemark

@@ -34,7 +34,7 @@ ResultRow SomeRow(const std::string& engine, int64_t n, int64_t ns) {
 Json JsonOf(const std::vector<ResultRow>& rows, const Outcome& outcome = {}) {
   MachineRecord machine;
   machine.cpu_model = "Test CPU";
-  return Json::parse(ReportJson(rows, outcome, {machine, {}, "run"}));
+  return Json::parse(ReportJson(rows, outcome, {machine, {}, "run", {}}));
 }
 
 TEST(ReportJsonTest, TheContract) {
@@ -65,6 +65,20 @@ TEST(ReportJsonTest, TheContract) {
   EXPECT_EQ(result["numerics"]["max_rel_err"], 1e-6);
   EXPECT_EQ(result["numerics"]["reference"], "reference");
   EXPECT_EQ(result["config"]["source"], "default");
+}
+
+TEST(ReportJsonTest, LimitsAreThereOrNull) {
+  EXPECT_TRUE(JsonOf({}).at("limits").is_null());
+  const LimitsRecord limits{.threads = 2,
+                            .measured_utc = "2026-01-31T12:34:56Z",
+                            .age_s = 60,
+                            .values = {{"read_l1", "B/s", 1, 2e11}}};
+  const Json json = Json::parse(ReportJson({}, {}, {{}, {}, "run", limits})).at("limits");
+  EXPECT_EQ(json["measured_utc"], "2026-01-31T12:34:56Z");
+  EXPECT_EQ(json["age_s"], 60);
+  EXPECT_EQ(json["threads"], 2);
+  const Json value = {{"name", "read_l1"}, {"unit", "B/s"}, {"threads", 1}, {"value", 2e11}};
+  EXPECT_EQ(json["values"], Json::array({value}));
 }
 
 TEST(ReportJsonTest, P99NeedsSamples) {

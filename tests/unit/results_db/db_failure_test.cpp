@@ -86,7 +86,7 @@ TEST_F(DbFailureTest, NewerSchemaIsRefusedUntouched) {
   Sql("PRAGMA user_version = 99");
   ExpectRefused("schema version 99");
   ExpectRefused("schema version 99", {.read_only = true});
-  Sql("PRAGMA user_version = 1");
+  Sql("PRAGMA user_version = " + std::to_string(Migrations().size()));
   Must(Open()->CheckIntegrity());
 }
 
@@ -105,14 +105,16 @@ TEST_F(DbFailureTest, TruncatedFileIsCorrupt) {
 }
 
 TEST_F(DbFailureTest, OverwrittenPagesAreCorrupt) {
+  int64_t schema_pages = 0;
   {
     auto db = Open();
+    schema_pages = Must(db->QueryInt("PRAGMA page_count"));
     const int64_t session = SomeSession(*db);
     for (int i = 0; i < 50; ++i) Must(StoreRun(*db, SomeRun(*db, session)));
   }
   {
     std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
-    file.seekp(4096 * 25);  // behind the schema, so that opening succeeds
+    file.seekp(4096 * schema_pages);  // behind it, so that opening succeeds
     const std::string noise(4096 * 20, '\xa5');
     file.write(noise.data(), static_cast<std::streamsize>(noise.size()));
   }

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "results_db/limits.h"
 #include "results_db/queries.h"
 #include "results_db/samples.h"
 #include "results_db/trials.h"
@@ -81,6 +82,56 @@ TEST_F(RecordsTest, RunReadsBack) {
   EXPECT_TRUE(Must(ReadRuns(*db_, "other", 10)).empty());
   Must(EndSession(*db_, session_, 0));
   EXPECT_EQ(Must(db_->QueryInt("SELECT count(*) FROM session WHERE exit_code = 0")), 1);
+}
+
+LimitsRecord SomeLimits(int64_t threads) {
+  return {.machine_id = 1,
+          .build_id = 1,
+          .threads = threads,
+          .measured_utc = UtcNow(),
+          .values = {{"read_l1", "B/s", 1, 2e11}, {"fma_f32", "FLOP/s", 1, 1e11}}};
+}
+
+TEST_F(RecordsTest, LimitsReadBackInTheirOrder) {
+  const int64_t id = Must(StoreLimits(*db_, SomeLimits(2)));
+  const std::optional<LimitsRecord> young = Must(YoungLimits(*db_, 1, 1, 2, 60));
+  ASSERT_TRUE(young.has_value());
+  EXPECT_EQ(young->id, id);
+  EXPECT_LT(young->age_s, 60);
+  ASSERT_EQ(young->values.size(), 2u);
+  EXPECT_EQ(young->values[0].name, "read_l1");
+  EXPECT_EQ(young->values[1].value, 1e11);
+  Must(SetSessionLimits(*db_, session_, id));
+  Must(StoreRun(*db_, SomeRun(*db_, session_)));
+  EXPECT_EQ(Must(ReadRuns(*db_, "", 10))[0].limits_id, id);
+  const std::vector<StoredLimits> stored = Must(ReadLimits(*db_, 10));
+  ASSERT_EQ(stored.size(), 1u);
+  EXPECT_EQ(stored[0].sessions, 1);
+  EXPECT_EQ(stored[0].limits.values.size(), 2u);
+}
+
+TEST_F(RecordsTest, LimitsOfOthersAndOldOnesAreNotTaken) {
+  LimitsRecord old = SomeLimits(2);
+  old.measured_utc = "2020-01-01T00:00:00Z";
+  Must(StoreLimits(*db_, old));
+  LimitsRecord future = SomeLimits(2);
+  future.measured_utc = "2999-01-01T00:00:00Z";
+  Must(StoreLimits(*db_, future));
+  EXPECT_FALSE(Must(YoungLimits(*db_, 1, 1, 2, 60)).has_value());
+  Must(StoreLimits(*db_, SomeLimits(2)));
+  EXPECT_TRUE(Must(YoungLimits(*db_, 1, 1, 2, 60)).has_value());
+  EXPECT_FALSE(Must(YoungLimits(*db_, 1, 1, 1, 60)).has_value());
+  EXPECT_FALSE(Must(YoungLimits(*db_, 1, 7, 2, 60)).has_value());
+  EXPECT_FALSE(Must(YoungLimits(*db_, 7, 1, 2, 60)).has_value());
+  EXPECT_FALSE(Must(YoungLimits(*db_, 1, 1, 2, -1)).has_value());
+}
+
+TEST_F(RecordsTest, LimitsAreStoredWholeOrNotAtAll) {
+  LimitsRecord limits = SomeLimits(1);
+  limits.values.push_back({"copy_dram", "B/s", 1, 0});  // no machine copies nothing
+  EXPECT_FALSE(StoreLimits(*db_, limits).ok());
+  EXPECT_EQ(Must(db_->QueryInt("SELECT count(*) FROM limits")), 0);
+  EXPECT_EQ(Must(db_->QueryInt("SELECT count(*) FROM limit_value")), 0);
 }
 
 TEST_F(RecordsTest, ARunIsStoredWholeOrNotAtAll) {
