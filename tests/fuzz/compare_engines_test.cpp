@@ -206,6 +206,81 @@ TEST(Judge, OnlyOverflowOfNarrowFloatsMayBeLeftOut) {
   EXPECT_NE(JudgeFloats(f32, {3e38F}, {1.5e38F}), "");
 }
 
+TEST(Judge, BatchNormMayLeaveTheRangeInside) {
+  // 1e-40 * 1e-18 is nothing, and yet 1e28 times as much is more.
+  const Module module = MustParse(R"(ENTRY e { p = f32[2] parameter(0)
+  x = f32[1,2] reshape(p)
+  scale = f32[2] constant({1e-38, 2})
+  offset = f32[2] constant({0, 0})
+  mean = f32[2] constant({0, 1})
+  variance = f32[2] constant({1e36, 4})
+  n = f32[1,2] batch-norm-inference(x, scale, offset, mean, variance), epsilon=0, feature_index=1
+  ROOT r = f32[2] reshape(n) })");
+  EXPECT_EQ(JudgeFloats(module, {1e28F, 3}, {1e-28F, 2}), "");
+  EXPECT_EQ(JudgeFloats(module, {1e28F, 3}, {0, 2}), "");
+  EXPECT_NE(JudgeFloats(module, {1e28F, 3}, {-1e-26F, 2}), "");
+  EXPECT_NE(JudgeFloats(module, {1e28F, 3}, {NAN, 2}), "");
+  EXPECT_NE(JudgeFloats(module, {1e28F, 3}, {1e-28F, 0}), "");
+  EXPECT_NE(JudgeFloats(module, {1e28F, 3}, {1e-28F, 2.0001F}), "");
+}
+
+// Else whatever they give would be excused.
+TEST(Judge, StepsOfBatchNormGiveWhatItMeans) {
+  const Module module = MustParse(R"(ENTRY e { x = f64[3,2,4] parameter(0)
+  g = f64[3,2,4] parameter(1)
+  scale = f64[2] constant({0.5, -3})
+  offset = f64[2] constant({-1, 7})
+  mean = f64[2] constant({0.25, 1})
+  variance = f64[2] constant({2, 0.75})
+  t = (f64[3,2,4], f64[2], f64[2]) batch-norm-training(x, scale, offset), epsilon=0.5, feature_index=1
+  i = f64[3,2,4] batch-norm-inference(x, scale, offset, mean, variance), epsilon=0.5, feature_index=1
+  d = (f64[3,2,4], f64[2], f64[2]) batch-norm-grad(x, scale, mean, variance, g), epsilon=0.5, feature_index=1
+  ROOT r = tuple(t, i, d) })");
+  const std::vector<Tensor> inputs = RandomInputs(module, ValueKind::kPlain, 1);
+  const auto want = EvaluateTensors(module, inputs);
+  ASSERT_TRUE(want.ok());
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const auto got = EvaluateTensors(Perturbed(module, seed), inputs);
+    ASSERT_TRUE(got.ok()) << got.error().message;
+    for (size_t leaf = 0; leaf < want->size(); ++leaf)
+      for (int64_t i = 0; i < ElementCount((*want)[leaf].shape); ++i)
+        EXPECT_NEAR((*got)[leaf].as<double>()[i], (*want)[leaf].as<double>()[i], 1e-12);
+  }
+}
+
+TEST(Judge, TransformsOfInfinitiesAreNotFinite) {
+  const Module module = MustParse(R"(ENTRY e { p = f32[8] parameter(0)
+  x = f32[2,4] reshape(p)
+  f = c64[2,3] fft(x), fft_type=RFFT, fft_length={4}
+  re = f32[2,3] real(f)
+  ROOT r = f32[6] reshape(re) })");
+  const float i = INFINITY;
+  const std::vector<float> input = {1, 2, i, 3, 1, 2, 3, 4};
+  EXPECT_EQ(JudgeFloats(module, input, {i, NAN, i, 10, -2, -2}), "");
+  EXPECT_EQ(JudgeFloats(module, input, {NAN, -i, NAN, 10, -2, -2}), "");
+  EXPECT_NE(JudgeFloats(module, input, {i, 5, i, 10, -2, -2}), "");
+  EXPECT_NE(JudgeFloats(module, input, {i, NAN, i, NAN, -2, -2}), "");
+  EXPECT_NE(JudgeFloats(module, input, {i, NAN, i, 10, -2.001F, -2}), "");
+}
+
+// What depends on the sign of a NaN is decided beside all other values as they are.
+TEST(Judge, SomeRunsOnlyChoose) {
+  const Module module = MustParse(R"(
+less { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT l = pred[] compare(a, b), direction=LT, type=TOTALORDER }
+ENTRY e { p = f32[2] parameter(0)
+  big = f32[2] constant({1e18, 1})
+  c = c64[2] complex(p, big)
+  e = c64[2] exponential(c)
+  r = f32[2] real(e)
+  ROOT s = f32[2] sort(r), dimensions={0}, to_apply=less })");
+  const auto small = static_cast<float>(std::exp(-1.5) * std::cos(1e18F));
+  EXPECT_EQ(JudgeFloats(module, {-1.5, NAN}, {-NAN, small}), "");
+  EXPECT_EQ(JudgeFloats(module, {-1.5, NAN}, {small, NAN}), "");
+  EXPECT_NE(JudgeFloats(module, {-1.5, NAN}, {small, 100}), "");
+}
+
 bool HasReduce(const FuzzCase& fuzz_case) {
   for (const Computation& computation : fuzz_case.module.computations)
     for (const Instr& instr : computation.instrs)

@@ -18,6 +18,8 @@ namespace fusemark {
 namespace {
 
 constexpr int kRuns = 8, kMoreRuns = 40;
+// One run of this many moves no value, so that rare choices are seen beside the values as they are.
+constexpr uint64_t kRunsPerStill = 4;
 constexpr double kUlps = 8, kSpreads = 8;
 
 DType PartOf(DType dtype) {
@@ -143,7 +145,8 @@ std::vector<bool> Regions(const Module& module) {
 
 class Perturbation {
  public:
-  explicit Perturbation(uint64_t seed) : random_(seed) {}
+  explicit Perturbation(uint64_t seed)
+      : random_(seed), still_(seed % kRunsPerStill == kRunsPerStill - 1) {}
   std::mt19937_64& random() { return random_; }
 
   // operand * (1 + e), a different e for every element; and by `steps` steps of the denormals, but
@@ -152,9 +155,8 @@ class Perturbation {
     const Shape shape = builder[operand].shape;
     if (!IsInexactType(shape)) return operand;
     const DType part = PartOf(shape.dtype);
-    const double relative = Epsilon(part) * (IsWide(part) ? 4 : 1);
-    const InstrId moved =
-        builder.Binary(Op::kMultiply, operand, Steps(builder, shape, 1, relative));
+    if (still_) steps = 0;
+    const InstrId moved = still_ ? operand : Scaled(builder, operand);
     if (!IsComplex(shape.dtype)) return Finished(builder, moved, steps);
     // A product would carry what one part lacks over to the other.
     const Shape half = ArrayShape(part, shape.dims), pred = ArrayShape(DType::kPred, shape.dims);
@@ -198,6 +200,13 @@ class Perturbation {
 
  private:
   static bool IsWide(DType part) { return part == DType::kF32 || part == DType::kF64; }
+
+  InstrId Scaled(Builder& builder, InstrId value) {
+    const Shape shape = builder[value].shape;
+    const DType part = PartOf(shape.dtype);
+    const double relative = Epsilon(part) * (IsWide(part) ? 4 : 1);
+    return builder.Binary(Op::kMultiply, value, Steps(builder, shape, 1, relative));
+  }
 
   InstrId Finished(Builder& builder, InstrId value, int64_t steps) {
     const InstrId stepped = Stepped(builder, value, steps);
@@ -243,7 +252,25 @@ class Perturbation {
   }
 
   std::mt19937_64 random_;
+  const bool still_;
 };
+
+// A transform of one element is that element.
+bool IsTransform(const Instr& instr) {
+  if (instr.op != Op::kFft) return false;
+  const Dims& length = instr.As<FftAttrs>().length;
+  return std::any_of(length.begin(), length.end(), [](int64_t n) { return n > 1; });
+}
+
+// `instr` as it is or by another way that is as right.
+InstrId ByAnyWay(Builder& builder, Instr&& instr, std::mt19937_64& random) {
+  const bool normalises = instr.op == Op::kBatchNormTraining || instr.op == Op::kBatchNormGrad ||
+                          instr.op == Op::kBatchNormInference;
+  if (normalises && random() % 2 == 0) return BatchNormInSteps(builder, instr, random);
+  const bool transforms = IsTransform(instr);
+  const InstrId kept = builder.Keep(std::move(instr));
+  return transforms ? WithOpenInfinities(builder, kept, random) : kept;
+}
 
 double PartAt(const Tensor& tensor, size_t part) {
   const DType dtype = PartOf(tensor.shape.dtype);
@@ -419,7 +446,8 @@ Module Perturbed(const Module& module, uint64_t seed) {
                                      perturbation.random());
       if (PicksZero(before)) return perturbation.Exchanged(builder, std::move(instr));
       const auto widened = excess.Widened(builder, instr, perturbation.random());
-      const InstrId plain = widened ? *widened : builder.Keep(std::move(instr));
+      const InstrId plain =
+          widened ? *widened : ByAnyWay(builder, std::move(instr), perturbation.random());
       if (!moves) return plain;
       const InstrId value = perturbation.OfResult(builder, plain, TermsOf(original, before));
       excess.Renamed(plain, value);
