@@ -263,22 +263,34 @@ TEST(Judge, TransformsOfInfinitiesAreNotFinite) {
   EXPECT_NE(JudgeFloats(module, input, {i, NAN, i, 10, -2.001F, -2}), "");
 }
 
-// What depends on the sign of a NaN is decided beside all other values as they are.
+// What depends on the sign of a NaN is decided beside all other values as they are: moved by a part
+// of its size, 1e18 i makes anything of -1.5.
 TEST(Judge, SomeRunsOnlyChoose) {
   const Module module = MustParse(R"(
 less { a = f32[] parameter(0)
   b = f32[] parameter(1)
   ROOT l = pred[] compare(a, b), direction=LT, type=TOTALORDER }
-ENTRY e { p = f32[2] parameter(0)
-  big = f32[2] constant({1e18, 1})
-  c = c64[2] complex(p, big)
-  e = c64[2] exponential(c)
-  r = f32[2] real(e)
-  ROOT s = f32[2] sort(r), dimensions={0}, to_apply=less })");
-  const auto small = static_cast<float>(std::exp(-1.5) * std::cos(1e18F));
-  EXPECT_EQ(JudgeFloats(module, {-1.5, NAN}, {-NAN, small}), "");
-  EXPECT_EQ(JudgeFloats(module, {-1.5, NAN}, {small, NAN}), "");
-  EXPECT_NE(JudgeFloats(module, {-1.5, NAN}, {small, 100}), "");
+ENTRY e { p = f32[48] parameter(0)
+  re = f32[16,3] reshape(p)
+  three = f32[3] constant({-3.375, 1e18, 0})
+  im = f32[16,3] broadcast(three), dimensions={1}
+  c = c64[16,3] complex(re, im)
+  e = c64[16,3] exponential(c)
+  r = f32[16,3] real(e)
+  s = f32[16,3] sort(r), dimensions={1}, to_apply=less
+  ROOT f = f32[48] reshape(s) })");
+  const auto low = static_cast<float>(std::exp(-3.875) * std::cos(-3.375));
+  const auto high = static_cast<float>(std::exp(-1.5) * std::cos(static_cast<double>(1e18F)));
+  std::vector<float> input, last, first, wrong;
+  for (int i = 0; i < 16; ++i) {
+    input.insert(input.end(), {-3.875, -1.5, NAN});
+    last.insert(last.end(), {low, high, NAN});
+    first.insert(first.end(), {-NAN, low, high});
+    wrong.insert(wrong.end(), {-NAN, low, 100});
+  }
+  EXPECT_EQ(JudgeFloats(module, input, last), "");
+  EXPECT_EQ(JudgeFloats(module, input, first), "");
+  EXPECT_NE(JudgeFloats(module, input, wrong), "");
 }
 
 bool HasReduce(const FuzzCase& fuzz_case) {

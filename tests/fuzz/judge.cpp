@@ -17,9 +17,9 @@
 namespace fusemark {
 namespace {
 
-constexpr int kRuns = 8, kMoreRuns = 40;
+constexpr int kRuns = 8, kMoreRuns = 60;
 // One run of this many moves no value, so that rare choices are seen beside the values as they are.
-constexpr uint64_t kRunsPerStill = 4;
+constexpr uint64_t kRunsPerStill = 3;
 constexpr double kUlps = 8, kSpreads = 8;
 
 DType PartOf(DType dtype) {
@@ -210,7 +210,7 @@ class Perturbation {
 
   InstrId Finished(Builder& builder, InstrId value, int64_t steps) {
     const InstrId stepped = Stepped(builder, value, steps);
-    return random_() % 2 == 0 ? stepped : WithNegatedNaNs(builder, stepped);
+    return !still_ && random_() % 2 == 0 ? stepped : WithNegatedNaNs(builder, stepped);
   }
 
   InstrId Stepped(Builder& builder, InstrId value, int64_t steps) {
