@@ -223,14 +223,31 @@ Hyperbolic HyperbolicOf(Real x) {
   return {x.HasSign().Pick(-sinh, sinh), cosh};
 }
 
+// Of a real part that gives no angle, sin(z) = -i sinh(i z) and cos(z) = cosh(i z) keep one part if
+// the imaginary part is zero or infinite (C11, G.6.2.4 and G.6.2.5); its sign is unspecified.
+struct Angleless {
+  Real infinite, zero;
+};
+Angleless WithoutAngle(Complex z) {
+  const Real lost = IsFinite(z.re).Unary(Op::kNot);
+  return {lost.Binary(Op::kAnd, IsInfinite(z.im)),
+          lost.Binary(Op::kAnd, z.im.Is(Direction::kEq, 0))};
+}
+
 Complex Sine(Complex z) {
   const Hyperbolic h = HyperbolicOf(z.im);
-  return {ZeroTimes(z.re.Unary(Op::kSine), h.cosh), ZeroTimes(h.sinh, z.re.Unary(Op::kCosine))};
+  const Angleless without = WithoutAngle(z);
+  const Real re = ZeroTimes(z.re.Unary(Op::kSine), h.cosh);
+  const Real im = h.sinh * z.re.Unary(Op::kCosine);
+  return {re, without.infinite.Pick(h.cosh, without.zero.Pick(z.im, im))};
 }
 
 Complex Cosine(Complex z) {
   const Hyperbolic h = HyperbolicOf(z.im);
-  return {ZeroTimes(z.re.Unary(Op::kCosine), h.cosh), -ZeroTimes(z.re.Unary(Op::kSine), h.sinh)};
+  const Angleless without = WithoutAngle(z);
+  const Real re = z.re.Unary(Op::kCosine) * h.cosh;
+  const Real im = -ZeroTimes(z.re.Unary(Op::kSine), h.sinh);
+  return {without.infinite.Pick(h.cosh, re), without.zero.Pick(z.im, im)};
 }
 
 // Kahan, "Branch cuts for complex elementary functions" (1987), CTANH; for |a| > 20 the real part

@@ -152,6 +152,22 @@ TEST(Judge, PaddingMayBeZerosThatTapsReach) {
   EXPECT_NE(JudgeFloats(module("2"), {1, 2}, {NAN, 4}), "");
 }
 
+// All but f32 and bf16 are convolved by loops of our own, which read no padding.
+TEST(Judge, PaddingOfOtherTypesIsNotRead) {
+  const auto module = [](const std::string& type) {
+    return MustParse("ENTRY e { p = f32[2] parameter(0)\n x = " + type +
+                     "[2] convert(p)\n a = " + type + "[1,2,1] reshape(x)\n k = " + type +
+                     "[2,1,1] constant({{{inf}}, {{1}}})\n c = " + type +
+                     "[1,2,1] convolution(a, k), window={size=2 pad=1_0}, "
+                     "dim_labels=b0f_0io->b0f\n w = f32[1,2,1] convert(c)\n"
+                     "ROOT r = f32[2] reshape(w) }");
+  };
+  EXPECT_EQ(JudgeFloats(module("bf16"), {1, 2}, {NAN, INFINITY}), "");
+  EXPECT_NE(JudgeFloats(module("bf16"), {1, 2}, {2, INFINITY}), "");
+  EXPECT_NE(JudgeFloats(module("f16"), {1, 2}, {NAN, INFINITY}), "");
+  EXPECT_NE(JudgeFloats(module("f64"), {1, 2}, {NAN, INFINITY}), "");
+}
+
 TEST(Judge, OnePartOfAComplexNumberMayBeNaN) {
   const Module module = MustParse(R"(ENTRY e { p = c64[1] parameter(0)
   i = f32[1] imag(p)
@@ -186,6 +202,60 @@ ENTRY e { p = f32[3] parameter(0)
   EXPECT_NE(JudgeFloats(module, {1e-30F, 1e-30F, INFINITY}, {-INFINITY}), "");
   EXPECT_NE(JudgeFloats(module, {1e-30F, 1e-30F, INFINITY}, {0}), "");
   EXPECT_NE(JudgeFloats(module, {1, 2, INFINITY}, {NAN}), "");
+}
+
+TEST(Judge, ReductionsOfPairsMaySeeOverflowUnrounded) {
+  const Module module = MustParse(R"(
+find { a = f16[] parameter(0)
+  i = s32[] parameter(1)
+  b = f16[] parameter(2)
+  j = s32[] parameter(3)
+  same = pred[] compare(a, b), direction=EQ
+  k = s32[] select(same, i, j)
+  ROOT r = (f16[], s32[]) tuple(b, k) }
+ENTRY e { p = f32[4] parameter(0)
+  h = f16[4] convert(p)
+  m = f16[4] multiply(h, h)
+  x = f16[2,2] reshape(m)
+  iota = s32[2,2] iota(), iota_dimension=1
+  none = f16[] constant(-inf)
+  zero = s32[] constant(0)
+  f = (f16[2], s32[2]) reduce(x, iota, none, zero), dimensions={1}, to_apply=find
+  k = s32[2] get-tuple-element(f), index=1
+  ROOT w = f32[2] convert(k) })");
+  // 65504 squared is infinite in f16 only; 3 is not 5 anywhere.
+  EXPECT_EQ(JudgeFloats(module, {65504, INFINITY, 3, 5}, {1, 1}), "");
+  EXPECT_EQ(JudgeFloats(module, {65504, INFINITY, 3, 5}, {0, 1}), "");
+  EXPECT_NE(JudgeFloats(module, {65504, INFINITY, 3, 5}, {1, 0}), "");
+  EXPECT_NE(JudgeFloats(module, {INFINITY, INFINITY, 3, 5}, {1, 1}), "");
+}
+
+TEST(Judge, TransformsMayCancelToZero) {
+  const Module module = MustParse(R"(ENTRY e { p = f32[3] parameter(0)
+  x = f32[2,3] broadcast(p), dimensions={1}
+  f = c64[2,2] fft(x), fft_type=RFFT, fft_length={3}
+  re = f32[2,2] real(f)
+  q = f32[2,2] divide(re, re)
+  ROOT r = f32[4] reshape(q) })");
+  const std::vector<float> same = {2.1F, 2.1F, 2.1F}, other = {2.1F, 2.1F, 2};
+  EXPECT_EQ(JudgeFloats(module, same, {1, NAN, 1, NAN}), "");
+  EXPECT_NE(JudgeFloats(module, same, {NAN, NAN, 1, NAN}), "");
+  EXPECT_NE(JudgeFloats(module, same, {1, INFINITY, 1, NAN}), "");
+  EXPECT_NE(JudgeFloats(module, other, {1, NAN, 1, 1}), "");
+}
+
+TEST(Judge, WindowsMayBeReducedBackwards) {
+  const Module module = MustParse(R"(
+second { a = f32[] parameter(0)
+  ROOT b = f32[] parameter(1) }
+ENTRY e { p = f32[4] parameter(0)
+  init = f32[] constant(9)
+  ROOT w = f32[4] reduce-window(p, init), window={size=3 pad=0_2}, to_apply=second })");
+  EXPECT_EQ(JudgeFloats(module, {1, 2, 3, 4}, {3, 4, 4, 4}), "");
+  EXPECT_EQ(JudgeFloats(module, {1, 2, 3, 4}, {1, 2, 3, 4}), "");
+  EXPECT_NE(JudgeFloats(module, {1, 2, 3, 4}, {3, 4, 4, 9}), "");
+  EXPECT_NE(JudgeFloats(module, {1, 20, 3, 4}, {50, 20, 3, 4}), "");
+  EXPECT_NE(JudgeFloats(module, {1, 2, 3, 4}, {NAN, 2, 3, 4}), "");
 }
 
 TEST(Judge, OnlyOverflowOfNarrowFloatsMayBeLeftOut) {

@@ -15,6 +15,9 @@ namespace fusemark {
 // A random order of the elements along `dims`.
 InstrId Shuffled(Builder& builder, InstrId operand, const Dims& dims, std::mt19937_64& random);
 
+// A reduce-window that walks its windows from their ends; nothing where they have strides or holes.
+std::optional<InstrId> ReducedBackwards(Builder& builder, const Instr& instr);
+
 // A batch normalisation written out in its type (f32 for f16 and bf16) with the factors of each
 // product in random order: one order may overflow or underflow where another one, or f64, does not.
 InstrId BatchNormInSteps(Builder& builder, const Instr& instr, std::mt19937_64& random);
@@ -23,6 +26,10 @@ InstrId BatchNormInSteps(Builder& builder, const Instr& instr, std::mt19937_64& 
 // and HLO leaves that open. A result of which a part is not finite gets others at random, but stays
 // what it is: a finite number there is wrong.
 InstrId WithOpenInfinities(Builder& builder, InstrId value, std::mt19937_64& random);
+
+// A transform whose values were added to one as large as all of a line together, and freed from it:
+// what cancels but for rounding comes out as zero.
+InstrId WithCancelledSums(Builder& builder, InstrId fft);
 
 // For one computation after the other: instructions on f16 and bf16 calculated in f32. A result is
 // rounded as ever, except to an infinity: then those who read it may see it unrounded.
@@ -40,6 +47,7 @@ class ExcessPrecision {
 
  private:
   InstrId Wide(Builder& builder, InstrId operand);
+  std::optional<InstrId> WidenedReduce(Builder& builder, const Instr& instr);
   std::optional<ComputationId> WideRegion(ComputationId region);
 
   const Module& module_;

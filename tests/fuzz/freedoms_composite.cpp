@@ -100,21 +100,26 @@ class BatchNormSteps {
   int64_t feature_;
 };
 
+// Some of them, or all.
 InstrId RandomPred(Builder& builder, const Dims& dims, std::mt19937_64& random) {
   const Shape shape = ArrayShape(DType::kPred, dims);
   std::vector<std::byte> bytes(static_cast<size_t>(ByteSizeOf(shape)));
-  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() % 4 != 0);
+  const bool all = random() % 2 == 0;
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(all || random() % 2 == 0);
   return builder.Constant(MakeLiteral(shape, std::move(bytes)));
 }
 
-// Each NaN or an infinity.
+// Each NaN or an infinity; half of the time all the same, which sums of them keep.
 InstrId RandomUndecided(Builder& builder, const Shape& shape, std::mt19937_64& random) {
   const double infinity = std::numeric_limits<double>::infinity();
   const double kinds[] = {infinity, -infinity, std::numeric_limits<double>::quiet_NaN()};
   std::vector<std::byte> bytes(static_cast<size_t>(ByteSizeOf(shape)));
   const auto size = static_cast<size_t>(ByteSize(shape.dtype));
+  const bool same = random() % 2 == 0;
+  size_t kind = random() % std::size(kinds);
   for (size_t at = 0; at + size <= bytes.size(); at += size) {
-    const uint64_t bits = FloatToBits(shape.dtype, kinds[random() % std::size(kinds)]);
+    if (!same) kind = random() % std::size(kinds);
+    const uint64_t bits = FloatToBits(shape.dtype, kinds[kind]);
     std::memcpy(&bytes[at], &bits, size);
   }
   return builder.Constant(MakeLiteral(shape, std::move(bytes)));
@@ -122,8 +127,65 @@ InstrId RandomUndecided(Builder& builder, const Shape& shape, std::mt19937_64& r
 
 }  // namespace
 
+std::optional<InstrId> ReducedBackwards(Builder& builder, const Instr& instr) {
+  Instr mirrored = instr;
+  auto attrs = instr.As<WindowAttrs>();
+  DimsAttrs along;
+  for (size_t d = 0; d < attrs.window.size(); ++d) {
+    WindowDim& dim = attrs.window[d];
+    if (dim.stride != 1 || dim.base_dilation != 1) return std::nullopt;
+    std::swap(dim.pad_low, dim.pad_high);
+    along.dims.push_back(static_cast<int64_t>(d));
+  }
+  mirrored.attrs = attrs;
+  const auto reversed = [&](InstrId id) {
+    return builder.Emit(Op::kReverse, ArrayShape(builder[id].shape.dtype, builder[id].shape.dims),
+                        {id}, along);
+  };
+  const size_t inputs = instr.operands.size() / 2;
+  for (size_t i = 0; i < inputs; ++i) mirrored.operands[i] = reversed(instr.operands[i]);
+  const InstrId result = builder.Emit(std::move(mirrored));
+  if (!instr.shape.is_tuple) return reversed(result);
+  std::vector<InstrId> results;
+  for (size_t i = 0; i < inputs; ++i)
+    results.push_back(reversed(builder.TupleElement(result, static_cast<int64_t>(i))));
+  return builder.Tuple(std::move(results));
+}
+
 InstrId BatchNormInSteps(Builder& builder, const Instr& instr, std::mt19937_64& random) {
   return BatchNormSteps(builder, instr, random).Write();
+}
+
+InstrId WithCancelledSums(Builder& builder, InstrId fft) {
+  const InstrId operand = builder[fft].operands[0];
+  const auto attrs = builder[fft].As<FftAttrs>();
+  const Dims dims = builder[fft].shape.dims, given = builder[operand].shape.dims;
+  const DType dtype = builder[fft].shape.dtype;
+  const Shape part = ArrayShape(IsComplex(dtype) ? ComponentOf(dtype) : dtype, dims);
+  const InstrId sizes = builder.Emit(Op::kAbs, ArrayShape(part.dtype, given), {operand});
+  const auto kept = static_cast<int64_t>(given.size() - attrs.length.size());
+  const Dims transformed(given.begin() + kept, given.end());
+  DotAttrs dot;
+  dot.rhs_contracting = IdentityDims(static_cast<int64_t>(transformed.size()));
+  for (const int64_t dim : dot.rhs_contracting) dot.lhs_contracting.push_back(kept + dim);
+  double scale = 1;
+  if (attrs.type == "IFFT" || attrs.type == "IRFFT")
+    for (const int64_t n : attrs.length) scale /= static_cast<double>(n);
+  const InstrId weight = builder.Constant(ScalarLiteralOf(part.dtype, scale));
+  const InstrId sums =
+      builder.Emit(Op::kDot, ArrayShape(part.dtype, {given.begin(), given.begin() + kept}),
+                   {sizes, builder.Broadcast(weight, transformed, {})}, std::move(dot));
+  const InstrId whole = builder.Broadcast(sums, dims, IdentityDims(kept));
+  const InstrId usable = builder.Emit(Op::kIsFinite, ArrayShape(DType::kPred, dims), {whole});
+  const auto freed = [&](InstrId id) {
+    const InstrId sum = builder.Binary(Op::kAdd, id, whole);
+    const InstrId rest = builder.Binary(Op::kSubtract, sum, whole);
+    return builder.Emit(Op::kSelect, part, {usable, rest, id});
+  };
+  if (!IsComplex(dtype)) return freed(fft);
+  const InstrId re = freed(builder.Emit(Op::kReal, part, {fft}));
+  const InstrId im = freed(builder.Emit(Op::kImag, part, {fft}));
+  return builder.Emit(Op::kComplex, ArrayShape(dtype, dims), {re, im});
 }
 
 InstrId WithOpenInfinities(Builder& builder, InstrId value, std::mt19937_64& random) {

@@ -237,13 +237,15 @@ class Perturbation {
     return builder.Constant(MakeLiteral(ArrayShape(shape.dtype, shape.dims), std::move(bytes)));
   }
 
+  // Some of them, or all: the instructions of a processor give only one sign.
   InstrId WithNegatedNaNs(Builder& builder, InstrId value) {
     const Dims dims = builder[value].shape.dims;
     const InstrId is_nan = builder.Emit(Op::kCompare, ArrayShape(DType::kPred, dims),
                                         {value, value}, CompareAttrs{Direction::kNe});
     const Shape shape = ArrayShape(builder[value].shape.dtype, dims);
     std::vector<std::byte> bytes(static_cast<size_t>(CountOf(shape)));
-    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random_() % 2);
+    const bool all = random_() % 2 == 0;
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(all || random_() % 2 == 0);
     bytes.resize(static_cast<size_t>(ByteSizeOf(ArrayShape(DType::kPred, dims))));
     const InstrId chosen =
         builder.Constant(MakeLiteral(ArrayShape(DType::kPred, dims), std::move(bytes)));
@@ -267,9 +269,14 @@ InstrId ByAnyWay(Builder& builder, Instr&& instr, std::mt19937_64& random) {
   const bool normalises = instr.op == Op::kBatchNormTraining || instr.op == Op::kBatchNormGrad ||
                           instr.op == Op::kBatchNormInference;
   if (normalises && random() % 2 == 0) return BatchNormInSteps(builder, instr, random);
+  if (instr.op == Op::kReduceWindow && random() % 2 == 0) {
+    if (const auto backwards = ReducedBackwards(builder, instr)) return *backwards;
+  }
   const bool transforms = IsTransform(instr);
   const InstrId kept = builder.Keep(std::move(instr));
-  return transforms ? WithOpenInfinities(builder, kept, random) : kept;
+  if (!transforms) return kept;
+  const InstrId value = random() % 2 == 0 ? kept : WithCancelledSums(builder, kept);
+  return WithOpenInfinities(builder, value, random);
 }
 
 double PartAt(const Tensor& tensor, size_t part) {
@@ -361,12 +368,14 @@ std::string Report(const Suspect& suspect, const Tensor& want, const Tensor& got
                      suspect.spread);
 }
 
-// On convolutions that an engine may pad beforehand (PadBefore in canonicalise_conv.cpp, whose
-// narrower conditions are a matter of speed).
+// On convolutions whose padding an engine may read as zeros: the library (library_call.cpp), or
+// because it pads beforehand (PadBefore in canonicalise_conv.cpp).
 std::optional<InstrId> PaddedBefore(Builder& builder, const Instr& instr) {
   const auto& attrs = instr.As<ConvAttrs>();
   const Shape image = builder[instr.operands[0]].shape;
-  bool padded = false, plain = instr.shape.dtype == DType::kF32 && image.dtype == DType::kF32;
+  const DType type = image.dtype;
+  bool padded = false;
+  bool plain = instr.shape.dtype == type && (type == DType::kF32 || type == DType::kBF16);
   for (const WindowDim& dim : attrs.window) {
     padded = padded || dim.pad_low > 0 || dim.pad_high > 0;
     plain = plain && dim.base_dilation == 1 && dim.pad_low >= 0 && dim.pad_high >= 0;

@@ -17,7 +17,7 @@
 //      if they are rounded, and the steps of batch normalisations and transforms. Every third run
 //      takes nothing but these choices and the signs of NaNs.
 //   4. A result may also be right, by the rules above, for the module with the padding of its f32
-//      convolutions made explicit: zeros that taps which are not finite turn into NaN.
+//      and bf16 convolutions made explicit: zeros that taps which are not finite turn into NaN.
 // The perturbed runs stand for a bound from error analysis: they see cancellation, amplification
 // and discontinuities, and need no model of any instruction.
 #pragma once
