@@ -258,6 +258,23 @@ ENTRY e { p = f32[4] parameter(0)
   EXPECT_NE(JudgeFloats(module, {1, 2, 3, 4}, {NAN, 2, 3, 4}), "");
 }
 
+TEST(Judge, ProductsNeedNotRecoverInfinities) {
+  const Module module = MustParse(R"(
+mul { a = c64[] parameter(0)
+  b = c64[] parameter(1)
+  ROOT m = c64[] multiply(a, b) }
+ENTRY e { p = f32[2] parameter(0)
+  i = f32[2] constant({inf, 2})
+  c = c64[2] complex(p, i)
+  one = c64[] constant((1, 0))
+  w = c64[2] reduce-window(c, one), window={size=1}, to_apply=mul
+  ROOT r = f32[2] imag(w) })");
+  EXPECT_EQ(JudgeFloats(module, {NAN, 1}, {INFINITY, 2}), "");
+  EXPECT_EQ(JudgeFloats(module, {NAN, 1}, {NAN, 2}), "");
+  EXPECT_NE(JudgeFloats(module, {NAN, 1}, {0, 2}), "");
+  EXPECT_NE(JudgeFloats(module, {NAN, 1}, {NAN, NAN}), "");
+}
+
 TEST(Judge, OnlyOverflowOfNarrowFloatsMayBeLeftOut) {
   const Module module = MustParse(R"(ENTRY e { p = f32[2] parameter(0)
   h = f16[2] convert(p)

@@ -15,6 +15,10 @@ namespace fusemark {
 // A random order of the elements along `dims`.
 InstrId Shuffled(Builder& builder, InstrId operand, const Dims& dims, std::mt19937_64& random);
 
+// A product of complex numbers by its parts, which does not recover an infinity from two NaNs as
+// the reference does.
+InstrId ProductByParts(Builder& builder, const Instr& instr);
+
 // A reduce-window that walks its windows from their ends; nothing where they have strides or holes.
 std::optional<InstrId> ReducedBackwards(Builder& builder, const Instr& instr);
 

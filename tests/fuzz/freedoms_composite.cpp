@@ -127,6 +127,22 @@ InstrId RandomUndecided(Builder& builder, const Shape& shape, std::mt19937_64& r
 
 }  // namespace
 
+InstrId ProductByParts(Builder& builder, const Instr& instr) {
+  const Shape part = ArrayShape(ComponentOf(instr.shape.dtype), instr.shape.dims);
+  const auto of = [&](Op which, size_t operand) {
+    return builder.Emit(which, part, {instr.operands[operand]});
+  };
+  const InstrId a = of(Op::kReal, 0), b = of(Op::kImag, 0);
+  const InstrId c = of(Op::kReal, 1), d = of(Op::kImag, 1);
+  const InstrId ac = builder.Binary(Op::kMultiply, a, c);
+  const InstrId bd = builder.Binary(Op::kMultiply, b, d);
+  const InstrId ad = builder.Binary(Op::kMultiply, a, d);
+  const InstrId bc = builder.Binary(Op::kMultiply, b, c);
+  const InstrId re = builder.Binary(Op::kSubtract, ac, bd);
+  const InstrId im = builder.Binary(Op::kAdd, ad, bc);
+  return builder.Emit(Op::kComplex, ArrayShape(instr.shape.dtype, instr.shape.dims), {re, im});
+}
+
 std::optional<InstrId> ReducedBackwards(Builder& builder, const Instr& instr) {
   Instr mirrored = instr;
   auto attrs = instr.As<WindowAttrs>();

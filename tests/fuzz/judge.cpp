@@ -269,6 +269,8 @@ InstrId ByAnyWay(Builder& builder, Instr&& instr, std::mt19937_64& random) {
   const bool normalises = instr.op == Op::kBatchNormTraining || instr.op == Op::kBatchNormGrad ||
                           instr.op == Op::kBatchNormInference;
   if (normalises && random() % 2 == 0) return BatchNormInSteps(builder, instr, random);
+  if (instr.op == Op::kMultiply && IsComplex(instr.shape.dtype) && random() % 2 == 0)
+    return ProductByParts(builder, instr);
   if (instr.op == Op::kReduceWindow && random() % 2 == 0) {
     if (const auto backwards = ReducedBackwards(builder, instr)) return *backwards;
   }
