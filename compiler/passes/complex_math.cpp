@@ -118,7 +118,8 @@ Real DirectionOf(Real part) {
 }
 
 // Smith's method: scaled by the larger part of the divisor. A zero divisor divides each part, an
-// infinite one gives zeros.
+// infinite one gives zeros. Where the ratio of its parts underflows, the larger one divides first
+// (Baudin and Smith, "A robust complex division in Scilab", 2012).
 Complex Divide(Complex x, Complex divisor) {
   // Even beside a NaN.
   const Real infinite = IsInfinite(divisor.re).Binary(Op::kOr, IsInfinite(divisor.im));
@@ -128,9 +129,13 @@ Complex Divide(Complex x, Complex divisor) {
   const Real large = wide.Pick(y.re, y.im), small = wide.Pick(y.im, y.re);
   const Real ratio = small / large;
   const Real scale = large + small * ratio;
-  const Complex mostly_real = {(x.re + x.im * ratio) / scale, (x.im - x.re * ratio) / scale};
-  const Complex mostly_imag = {(x.re * ratio + x.im) / scale, (x.im * ratio - x.re) / scale};
   const Complex by_zero = {x.re / large, x.im / large};
+  const Real lost = Abs(ratio).Is(Direction::kLt, std::numeric_limits<double>::min());
+  const Complex late = {x.re * ratio, x.im * ratio};
+  const Complex early = {by_zero.re * small, by_zero.im * small};
+  const Complex share = Pick(lost, early, late);
+  const Complex mostly_real = {(x.re + share.im) / scale, (x.im - share.re) / scale};
+  const Complex mostly_imag = {(share.re + x.im) / scale, (share.im - x.re) / scale};
   const Complex quotient = Pick(IsZero(y), by_zero, Pick(wide, mostly_real, mostly_imag));
   return Pick(infinite, {quotient.re * 0, quotient.im * 0}, quotient);
 }
@@ -218,14 +223,31 @@ Hyperbolic HyperbolicOf(Real x) {
   return {x.HasSign().Pick(-sinh, sinh), cosh};
 }
 
+// Of a real part that gives no angle, sin(z) = -i sinh(i z) and cos(z) = cosh(i z) keep one part if
+// the imaginary part is zero or infinite (C11, G.6.2.4 and G.6.2.5); its sign is unspecified.
+struct Angleless {
+  Real infinite, zero;
+};
+Angleless WithoutAngle(Complex z) {
+  const Real lost = IsFinite(z.re).Unary(Op::kNot);
+  return {lost.Binary(Op::kAnd, IsInfinite(z.im)),
+          lost.Binary(Op::kAnd, z.im.Is(Direction::kEq, 0))};
+}
+
 Complex Sine(Complex z) {
   const Hyperbolic h = HyperbolicOf(z.im);
-  return {ZeroTimes(z.re.Unary(Op::kSine), h.cosh), ZeroTimes(h.sinh, z.re.Unary(Op::kCosine))};
+  const Angleless without = WithoutAngle(z);
+  const Real re = ZeroTimes(z.re.Unary(Op::kSine), h.cosh);
+  const Real im = h.sinh * z.re.Unary(Op::kCosine);
+  return {re, without.infinite.Pick(h.cosh, without.zero.Pick(z.im, im))};
 }
 
 Complex Cosine(Complex z) {
   const Hyperbolic h = HyperbolicOf(z.im);
-  return {ZeroTimes(z.re.Unary(Op::kCosine), h.cosh), -ZeroTimes(z.re.Unary(Op::kSine), h.sinh)};
+  const Angleless without = WithoutAngle(z);
+  const Real re = z.re.Unary(Op::kCosine) * h.cosh;
+  const Real im = -ZeroTimes(z.re.Unary(Op::kSine), h.sinh);
+  return {without.infinite.Pick(h.cosh, re), without.zero.Pick(z.im, im)};
 }
 
 // Kahan, "Branch cuts for complex elementary functions" (1987), CTANH; for |a| > 20 the real part

@@ -152,6 +152,22 @@ TEST(Judge, PaddingMayBeZerosThatTapsReach) {
   EXPECT_NE(JudgeFloats(module("2"), {1, 2}, {NAN, 4}), "");
 }
 
+// All but f32 and bf16 are convolved by loops of our own, which read no padding.
+TEST(Judge, PaddingOfOtherTypesIsNotRead) {
+  const auto module = [](const std::string& type) {
+    return MustParse("ENTRY e { p = f32[2] parameter(0)\n x = " + type +
+                     "[2] convert(p)\n a = " + type + "[1,2,1] reshape(x)\n k = " + type +
+                     "[2,1,1] constant({{{inf}}, {{1}}})\n c = " + type +
+                     "[1,2,1] convolution(a, k), window={size=2 pad=1_0}, "
+                     "dim_labels=b0f_0io->b0f\n w = f32[1,2,1] convert(c)\n"
+                     "ROOT r = f32[2] reshape(w) }");
+  };
+  EXPECT_EQ(JudgeFloats(module("bf16"), {1, 2}, {NAN, INFINITY}), "");
+  EXPECT_NE(JudgeFloats(module("bf16"), {1, 2}, {2, INFINITY}), "");
+  EXPECT_NE(JudgeFloats(module("f16"), {1, 2}, {NAN, INFINITY}), "");
+  EXPECT_NE(JudgeFloats(module("f64"), {1, 2}, {NAN, INFINITY}), "");
+}
+
 TEST(Judge, OnePartOfAComplexNumberMayBeNaN) {
   const Module module = MustParse(R"(ENTRY e { p = c64[1] parameter(0)
   i = f32[1] imag(p)
@@ -188,6 +204,77 @@ ENTRY e { p = f32[3] parameter(0)
   EXPECT_NE(JudgeFloats(module, {1, 2, INFINITY}, {NAN}), "");
 }
 
+TEST(Judge, ReductionsOfPairsMaySeeOverflowUnrounded) {
+  const Module module = MustParse(R"(
+find { a = f16[] parameter(0)
+  i = s32[] parameter(1)
+  b = f16[] parameter(2)
+  j = s32[] parameter(3)
+  same = pred[] compare(a, b), direction=EQ
+  k = s32[] select(same, i, j)
+  ROOT r = (f16[], s32[]) tuple(b, k) }
+ENTRY e { p = f32[4] parameter(0)
+  h = f16[4] convert(p)
+  m = f16[4] multiply(h, h)
+  x = f16[2,2] reshape(m)
+  iota = s32[2,2] iota(), iota_dimension=1
+  none = f16[] constant(-inf)
+  zero = s32[] constant(0)
+  f = (f16[2], s32[2]) reduce(x, iota, none, zero), dimensions={1}, to_apply=find
+  k = s32[2] get-tuple-element(f), index=1
+  ROOT w = f32[2] convert(k) })");
+  // 65504 squared is infinite in f16 only; 3 is not 5 anywhere.
+  EXPECT_EQ(JudgeFloats(module, {65504, INFINITY, 3, 5}, {1, 1}), "");
+  EXPECT_EQ(JudgeFloats(module, {65504, INFINITY, 3, 5}, {0, 1}), "");
+  EXPECT_NE(JudgeFloats(module, {65504, INFINITY, 3, 5}, {1, 0}), "");
+  EXPECT_NE(JudgeFloats(module, {INFINITY, INFINITY, 3, 5}, {1, 1}), "");
+}
+
+TEST(Judge, TransformsMayCancelToZero) {
+  const Module module = MustParse(R"(ENTRY e { p = f32[3] parameter(0)
+  x = f32[2,3] broadcast(p), dimensions={1}
+  f = c64[2,2] fft(x), fft_type=RFFT, fft_length={3}
+  re = f32[2,2] real(f)
+  q = f32[2,2] divide(re, re)
+  ROOT r = f32[4] reshape(q) })");
+  const std::vector<float> same = {2.1F, 2.1F, 2.1F}, other = {2.1F, 2.1F, 2};
+  EXPECT_EQ(JudgeFloats(module, same, {1, NAN, 1, NAN}), "");
+  EXPECT_NE(JudgeFloats(module, same, {NAN, NAN, 1, NAN}), "");
+  EXPECT_NE(JudgeFloats(module, same, {1, INFINITY, 1, NAN}), "");
+  EXPECT_NE(JudgeFloats(module, other, {1, NAN, 1, 1}), "");
+}
+
+TEST(Judge, WindowsMayBeReducedBackwards) {
+  const Module module = MustParse(R"(
+second { a = f32[] parameter(0)
+  ROOT b = f32[] parameter(1) }
+ENTRY e { p = f32[4] parameter(0)
+  init = f32[] constant(9)
+  ROOT w = f32[4] reduce-window(p, init), window={size=3 pad=0_2}, to_apply=second })");
+  EXPECT_EQ(JudgeFloats(module, {1, 2, 3, 4}, {3, 4, 4, 4}), "");
+  EXPECT_EQ(JudgeFloats(module, {1, 2, 3, 4}, {1, 2, 3, 4}), "");
+  EXPECT_NE(JudgeFloats(module, {1, 2, 3, 4}, {3, 4, 4, 9}), "");
+  EXPECT_NE(JudgeFloats(module, {1, 20, 3, 4}, {50, 20, 3, 4}), "");
+  EXPECT_NE(JudgeFloats(module, {1, 2, 3, 4}, {NAN, 2, 3, 4}), "");
+}
+
+TEST(Judge, ProductsNeedNotRecoverInfinities) {
+  const Module module = MustParse(R"(
+mul { a = c64[] parameter(0)
+  b = c64[] parameter(1)
+  ROOT m = c64[] multiply(a, b) }
+ENTRY e { p = f32[2] parameter(0)
+  i = f32[2] constant({inf, 2})
+  c = c64[2] complex(p, i)
+  one = c64[] constant((1, 0))
+  w = c64[2] reduce-window(c, one), window={size=1}, to_apply=mul
+  ROOT r = f32[2] imag(w) })");
+  EXPECT_EQ(JudgeFloats(module, {NAN, 1}, {INFINITY, 2}), "");
+  EXPECT_EQ(JudgeFloats(module, {NAN, 1}, {NAN, 2}), "");
+  EXPECT_NE(JudgeFloats(module, {NAN, 1}, {0, 2}), "");
+  EXPECT_NE(JudgeFloats(module, {NAN, 1}, {NAN, NAN}), "");
+}
+
 TEST(Judge, OnlyOverflowOfNarrowFloatsMayBeLeftOut) {
   const Module module = MustParse(R"(ENTRY e { p = f32[2] parameter(0)
   h = f16[2] convert(p)
@@ -204,6 +291,93 @@ TEST(Judge, OnlyOverflowOfNarrowFloatsMayBeLeftOut) {
   h = f32[1] constant({0.25})
   ROOT w = f32[1] multiply(m, h) })");
   EXPECT_NE(JudgeFloats(f32, {3e38F}, {1.5e38F}), "");
+}
+
+TEST(Judge, BatchNormMayLeaveTheRangeInside) {
+  // 1e-40 * 1e-18 is nothing, and yet 1e28 times as much is more.
+  const Module module = MustParse(R"(ENTRY e { p = f32[2] parameter(0)
+  x = f32[1,2] reshape(p)
+  scale = f32[2] constant({1e-38, 2})
+  offset = f32[2] constant({0, 0})
+  mean = f32[2] constant({0, 1})
+  variance = f32[2] constant({1e36, 4})
+  n = f32[1,2] batch-norm-inference(x, scale, offset, mean, variance), epsilon=0, feature_index=1
+  ROOT r = f32[2] reshape(n) })");
+  EXPECT_EQ(JudgeFloats(module, {1e28F, 3}, {1e-28F, 2}), "");
+  EXPECT_EQ(JudgeFloats(module, {1e28F, 3}, {0, 2}), "");
+  EXPECT_NE(JudgeFloats(module, {1e28F, 3}, {-1e-26F, 2}), "");
+  EXPECT_NE(JudgeFloats(module, {1e28F, 3}, {NAN, 2}), "");
+  EXPECT_NE(JudgeFloats(module, {1e28F, 3}, {1e-28F, 0}), "");
+  EXPECT_NE(JudgeFloats(module, {1e28F, 3}, {1e-28F, 2.0001F}), "");
+}
+
+// Else whatever they give would be excused.
+TEST(Judge, StepsOfBatchNormGiveWhatItMeans) {
+  const Module module = MustParse(R"(ENTRY e { x = f64[3,2,4] parameter(0)
+  g = f64[3,2,4] parameter(1)
+  scale = f64[2] constant({0.5, -3})
+  offset = f64[2] constant({-1, 7})
+  mean = f64[2] constant({0.25, 1})
+  variance = f64[2] constant({2, 0.75})
+  t = (f64[3,2,4], f64[2], f64[2]) batch-norm-training(x, scale, offset), epsilon=0.5, feature_index=1
+  i = f64[3,2,4] batch-norm-inference(x, scale, offset, mean, variance), epsilon=0.5, feature_index=1
+  d = (f64[3,2,4], f64[2], f64[2]) batch-norm-grad(x, scale, mean, variance, g), epsilon=0.5, feature_index=1
+  ROOT r = tuple(t, i, d) })");
+  const std::vector<Tensor> inputs = RandomInputs(module, ValueKind::kPlain, 1);
+  const auto want = EvaluateTensors(module, inputs);
+  ASSERT_TRUE(want.ok());
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const auto got = EvaluateTensors(Perturbed(module, seed), inputs);
+    ASSERT_TRUE(got.ok()) << got.error().message;
+    for (size_t leaf = 0; leaf < want->size(); ++leaf)
+      for (int64_t i = 0; i < ElementCount((*want)[leaf].shape); ++i)
+        EXPECT_NEAR((*got)[leaf].as<double>()[i], (*want)[leaf].as<double>()[i], 1e-12);
+  }
+}
+
+TEST(Judge, TransformsOfInfinitiesAreNotFinite) {
+  const Module module = MustParse(R"(ENTRY e { p = f32[8] parameter(0)
+  x = f32[2,4] reshape(p)
+  f = c64[2,3] fft(x), fft_type=RFFT, fft_length={4}
+  re = f32[2,3] real(f)
+  ROOT r = f32[6] reshape(re) })");
+  const float i = INFINITY;
+  const std::vector<float> input = {1, 2, i, 3, 1, 2, 3, 4};
+  EXPECT_EQ(JudgeFloats(module, input, {i, NAN, i, 10, -2, -2}), "");
+  EXPECT_EQ(JudgeFloats(module, input, {NAN, -i, NAN, 10, -2, -2}), "");
+  EXPECT_NE(JudgeFloats(module, input, {i, 5, i, 10, -2, -2}), "");
+  EXPECT_NE(JudgeFloats(module, input, {i, NAN, i, NAN, -2, -2}), "");
+  EXPECT_NE(JudgeFloats(module, input, {i, NAN, i, 10, -2.001F, -2}), "");
+}
+
+// What depends on the sign of a NaN is decided beside all other values as they are: moved by a part
+// of its size, 1e18 i makes anything of -1.5.
+TEST(Judge, SomeRunsOnlyChoose) {
+  const Module module = MustParse(R"(
+less { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT l = pred[] compare(a, b), direction=LT, type=TOTALORDER }
+ENTRY e { p = f32[48] parameter(0)
+  re = f32[16,3] reshape(p)
+  three = f32[3] constant({-3.375, 1e18, 0})
+  im = f32[16,3] broadcast(three), dimensions={1}
+  c = c64[16,3] complex(re, im)
+  e = c64[16,3] exponential(c)
+  r = f32[16,3] real(e)
+  s = f32[16,3] sort(r), dimensions={1}, to_apply=less
+  ROOT f = f32[48] reshape(s) })");
+  const auto low = static_cast<float>(std::exp(-3.875) * std::cos(-3.375));
+  const auto high = static_cast<float>(std::exp(-1.5) * std::cos(static_cast<double>(1e18F)));
+  std::vector<float> input, last, first, wrong;
+  for (int i = 0; i < 16; ++i) {
+    input.insert(input.end(), {-3.875, -1.5, NAN});
+    last.insert(last.end(), {low, high, NAN});
+    first.insert(first.end(), {-NAN, low, high});
+    wrong.insert(wrong.end(), {-NAN, low, 100});
+  }
+  EXPECT_EQ(JudgeFloats(module, input, last), "");
+  EXPECT_EQ(JudgeFloats(module, input, first), "");
+  EXPECT_NE(JudgeFloats(module, input, wrong), "");
 }
 
 bool HasReduce(const FuzzCase& fuzz_case) {

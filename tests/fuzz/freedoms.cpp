@@ -12,6 +12,13 @@ bool IsNarrow(const Shape& shape) {
   return shape.is_array() && (shape.dtype == DType::kF16 || shape.dtype == DType::kBF16);
 }
 
+Shape WideShape(const Shape& shape) {
+  if (IsNarrow(shape)) return ArrayShape(DType::kF32, shape.dims);
+  Shape wide = shape;
+  for (Shape& element : wide.elements) element = WideShape(element);
+  return wide;
+}
+
 // These name a type or its bits, and round or mean just that.
 bool NamesItsType(Op op) {
   return op == Op::kConvert || op == Op::kBitcastConvert || op == Op::kReducePrecision ||
@@ -61,6 +68,8 @@ InstrId ExcessPrecision::Wide(Builder& builder, InstrId operand) {
 
 std::optional<InstrId> ExcessPrecision::Widened(Builder& builder, const Instr& instr,
                                                 std::mt19937_64& random) {
+  if (instr.op == Op::kReduce && instr.operands.size() > 2)
+    return random() % 3 == 0 ? std::nullopt : WidenedReduce(builder, instr);
   const OpClass kind = ClassOf(instr.op);
   const bool reduces = instr.op == Op::kReduce && instr.operands.size() == 2;
   const bool reads_wider = std::any_of(instr.operands.begin(), instr.operands.end(),
@@ -93,19 +102,36 @@ std::optional<InstrId> ExcessPrecision::Widened(Builder& builder, const Instr& i
   return rounded;
 }
 
+// Of several operands; its results are stored, and rounded.
+std::optional<InstrId> ExcessPrecision::WidenedReduce(Builder& builder, const Instr& instr) {
+  const auto region = WideRegion(instr.called[0]);
+  if (!region) return std::nullopt;
+  Instr wide = instr;
+  wide.called = {*region};
+  for (InstrId& operand : wide.operands) operand = Wide(builder, operand);
+  wide.shape = WideShape(wide.shape);
+  const InstrId tuple = builder.Emit(std::move(wide));
+  std::vector<InstrId> results;
+  for (size_t i = 0; i < instr.shape.elements.size(); ++i)
+    results.push_back(builder.Convert(builder.TupleElement(tuple, static_cast<int64_t>(i)),
+                                      instr.shape.elements[i].dtype));
+  return builder.Tuple(std::move(results));
+}
+
 void ExcessPrecision::Renamed(InstrId from, InstrId value) {
   const auto found = wide_.find(from.index);
   if (found != wide_.end()) wide_[value.index] = found->second;
 }
 
-// Of scalars of one type, without constants.
+// Without narrow constants or conversions.
 std::optional<ComputationId> ExcessPrecision::WideRegion(ComputationId region) {
   Computation wide = module_[region];
   for (Instr& instr : wide.instrs) {
-    const bool plain = instr.op == Op::kParameter ||
+    const bool plain = instr.op == Op::kParameter || instr.op == Op::kTuple ||
                        (ClassOf(instr.op) == OpClass::Elementwise && !NamesItsType(instr.op));
-    if (!plain || !IsNarrow(instr.shape)) return std::nullopt;
-    instr.shape = ArrayShape(DType::kF32, instr.shape.dims);
+    const bool other = instr.op == Op::kConstant && !IsNarrow(instr.shape);
+    if (!plain && !other) return std::nullopt;
+    instr.shape = WideShape(instr.shape);
   }
   wide.name += ".wide" + std::to_string(regions_.size());
   regions_.push_back(std::move(wide));

@@ -17,7 +17,9 @@
 namespace fusemark {
 namespace {
 
-constexpr int kRuns = 8, kMoreRuns = 40;
+constexpr int kRuns = 8, kMoreRuns = 60;
+// One run of this many moves no value, so that rare choices are seen beside the values as they are.
+constexpr uint64_t kRunsPerStill = 3;
 constexpr double kUlps = 8, kSpreads = 8;
 
 DType PartOf(DType dtype) {
@@ -143,7 +145,8 @@ std::vector<bool> Regions(const Module& module) {
 
 class Perturbation {
  public:
-  explicit Perturbation(uint64_t seed) : random_(seed) {}
+  explicit Perturbation(uint64_t seed)
+      : random_(seed), still_(seed % kRunsPerStill == kRunsPerStill - 1) {}
   std::mt19937_64& random() { return random_; }
 
   // operand * (1 + e), a different e for every element; and by `steps` steps of the denormals, but
@@ -152,9 +155,8 @@ class Perturbation {
     const Shape shape = builder[operand].shape;
     if (!IsInexactType(shape)) return operand;
     const DType part = PartOf(shape.dtype);
-    const double relative = Epsilon(part) * (IsWide(part) ? 4 : 1);
-    const InstrId moved =
-        builder.Binary(Op::kMultiply, operand, Steps(builder, shape, 1, relative));
+    if (still_) steps = 0;
+    const InstrId moved = still_ ? operand : Scaled(builder, operand);
     if (!IsComplex(shape.dtype)) return Finished(builder, moved, steps);
     // A product would carry what one part lacks over to the other.
     const Shape half = ArrayShape(part, shape.dims), pred = ArrayShape(DType::kPred, shape.dims);
@@ -199,9 +201,16 @@ class Perturbation {
  private:
   static bool IsWide(DType part) { return part == DType::kF32 || part == DType::kF64; }
 
+  InstrId Scaled(Builder& builder, InstrId value) {
+    const Shape shape = builder[value].shape;
+    const DType part = PartOf(shape.dtype);
+    const double relative = Epsilon(part) * (IsWide(part) ? 4 : 1);
+    return builder.Binary(Op::kMultiply, value, Steps(builder, shape, 1, relative));
+  }
+
   InstrId Finished(Builder& builder, InstrId value, int64_t steps) {
     const InstrId stepped = Stepped(builder, value, steps);
-    return random_() % 2 == 0 ? stepped : WithNegatedNaNs(builder, stepped);
+    return !still_ && random_() % 2 == 0 ? stepped : WithNegatedNaNs(builder, stepped);
   }
 
   InstrId Stepped(Builder& builder, InstrId value, int64_t steps) {
@@ -228,13 +237,15 @@ class Perturbation {
     return builder.Constant(MakeLiteral(ArrayShape(shape.dtype, shape.dims), std::move(bytes)));
   }
 
+  // Some of them, or all: the instructions of a processor give only one sign.
   InstrId WithNegatedNaNs(Builder& builder, InstrId value) {
     const Dims dims = builder[value].shape.dims;
     const InstrId is_nan = builder.Emit(Op::kCompare, ArrayShape(DType::kPred, dims),
                                         {value, value}, CompareAttrs{Direction::kNe});
     const Shape shape = ArrayShape(builder[value].shape.dtype, dims);
     std::vector<std::byte> bytes(static_cast<size_t>(CountOf(shape)));
-    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random_() % 2);
+    const bool all = random_() % 2 == 0;
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(all || random_() % 2 == 0);
     bytes.resize(static_cast<size_t>(ByteSizeOf(ArrayShape(DType::kPred, dims))));
     const InstrId chosen =
         builder.Constant(MakeLiteral(ArrayShape(DType::kPred, dims), std::move(bytes)));
@@ -243,7 +254,32 @@ class Perturbation {
   }
 
   std::mt19937_64 random_;
+  const bool still_;
 };
+
+// A transform of one element is that element.
+bool IsTransform(const Instr& instr) {
+  if (instr.op != Op::kFft) return false;
+  const Dims& length = instr.As<FftAttrs>().length;
+  return std::any_of(length.begin(), length.end(), [](int64_t n) { return n > 1; });
+}
+
+// `instr` as it is or by another way that is as right.
+InstrId ByAnyWay(Builder& builder, Instr&& instr, std::mt19937_64& random) {
+  const bool normalises = instr.op == Op::kBatchNormTraining || instr.op == Op::kBatchNormGrad ||
+                          instr.op == Op::kBatchNormInference;
+  if (normalises && random() % 2 == 0) return BatchNormInSteps(builder, instr, random);
+  if (instr.op == Op::kMultiply && IsComplex(instr.shape.dtype) && random() % 2 == 0)
+    return ProductByParts(builder, instr);
+  if (instr.op == Op::kReduceWindow && random() % 2 == 0) {
+    if (const auto backwards = ReducedBackwards(builder, instr)) return *backwards;
+  }
+  const bool transforms = IsTransform(instr);
+  const InstrId kept = builder.Keep(std::move(instr));
+  if (!transforms) return kept;
+  const InstrId value = random() % 2 == 0 ? kept : WithCancelledSums(builder, kept);
+  return WithOpenInfinities(builder, value, random);
+}
 
 double PartAt(const Tensor& tensor, size_t part) {
   const DType dtype = PartOf(tensor.shape.dtype);
@@ -334,12 +370,14 @@ std::string Report(const Suspect& suspect, const Tensor& want, const Tensor& got
                      suspect.spread);
 }
 
-// On convolutions that an engine may pad beforehand (PadBefore in canonicalise_conv.cpp, whose
-// narrower conditions are a matter of speed).
+// On convolutions whose padding an engine may read as zeros: the library (library_call.cpp), or
+// because it pads beforehand (PadBefore in canonicalise_conv.cpp).
 std::optional<InstrId> PaddedBefore(Builder& builder, const Instr& instr) {
   const auto& attrs = instr.As<ConvAttrs>();
   const Shape image = builder[instr.operands[0]].shape;
-  bool padded = false, plain = instr.shape.dtype == DType::kF32 && image.dtype == DType::kF32;
+  const DType type = image.dtype;
+  bool padded = false;
+  bool plain = instr.shape.dtype == type && (type == DType::kF32 || type == DType::kBF16);
   for (const WindowDim& dim : attrs.window) {
     padded = padded || dim.pad_low > 0 || dim.pad_high > 0;
     plain = plain && dim.base_dilation == 1 && dim.pad_low >= 0 && dim.pad_high >= 0;
@@ -419,7 +457,8 @@ Module Perturbed(const Module& module, uint64_t seed) {
                                      perturbation.random());
       if (PicksZero(before)) return perturbation.Exchanged(builder, std::move(instr));
       const auto widened = excess.Widened(builder, instr, perturbation.random());
-      const InstrId plain = widened ? *widened : builder.Keep(std::move(instr));
+      const InstrId plain =
+          widened ? *widened : ByAnyWay(builder, std::move(instr), perturbation.random());
       if (!moves) return plain;
       const InstrId value = perturbation.OfResult(builder, plain, TermsOf(original, before));
       excess.Renamed(plain, value);

@@ -13,10 +13,11 @@
 //      if it is within 8 times the spread of these runs. NaN or an infinity passes, or a number
 //      where the reference has one of them, only if a run gave that NaN, that infinity or numbers
 //      around it; integers and pred pass if the runs disagree on them. The runs also take what else
-//      is left open (freedoms.h): the order of a reduction, and f16 and bf16 results that overflow
-//      only if they are rounded.
+//      is left open (freedoms.h): the order of a reduction, f16 and bf16 results that overflow only
+//      if they are rounded, and the steps of batch normalisations and transforms. Every third run
+//      takes nothing but these choices and the signs of NaNs.
 //   4. A result may also be right, by the rules above, for the module with the padding of its f32
-//      convolutions made explicit: zeros that taps which are not finite turn into NaN.
+//      and bf16 convolutions made explicit: zeros that taps which are not finite turn into NaN.
 // The perturbed runs stand for a bound from error analysis: they see cancellation, amplification
 // and discontinuities, and need no model of any instruction.
 #pragma once

@@ -120,6 +120,31 @@ TEST(ExpandComplex, BinaryOpsAsStdComplex) {
   ExpectElementwise<double>("power", true, false, 4e-15);
 }
 
+// The ratio of the divisor's parts underflows; what it is multiplied with does not.
+TEST(ExpandComplex, QuotientsKeepTheSmallPartOfADivisor) {
+  const Module module = MustParse(R"(HloModule m
+ENTRY e { x = c128[] parameter(0)
+  y = c128[] parameter(1)
+  ROOT r = c128[] divide(x, y) })");
+  const Module planes = Expanded(module);
+  using Number = std::complex<double>;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Number cases[][2] = {{{-kInfinity, 2.75}, {5e-324, 65504}},
+                             {{1e300, 1e300}, {1e-160, 1e164}},
+                             {{1e300, -1e300}, {1e164, 1e-160}}};
+  for (const auto& [dividend, divisor] : cases) {
+    Tensor x = MakeTensor(ArrayShape(DType::kC128, {})), y = MakeTensor(x.shape);
+    *x.as<Number>() = dividend;
+    *y.as<Number>() = divisor;
+    const std::vector<const Tensor*> inputs = {&x, &y};
+    const auto got = Evaluate(planes, inputs);
+    ASSERT_TRUE(got.ok());
+    const Number quotient = *(*got)[0].as<Number>(), want = dividend / divisor;
+    EXPECT_DOUBLE_EQ(quotient.real(), want.real()) << dividend << " / " << divisor;
+    EXPECT_DOUBLE_EQ(quotient.imag(), want.imag()) << dividend << " / " << divisor;
+  }
+}
+
 TEST(ExpandComplex, WholeProgramsKeepTheirTypesAtTheEntry) {
   const Module module = MustParse(R"(HloModule m
 add { a = c64[] parameter(0) b = c64[] parameter(1) ROOT r = c64[] add(a, b) }

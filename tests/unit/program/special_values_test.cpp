@@ -108,7 +108,8 @@ TEST_P(ComplexFunction, HasTheSpecialValuesOfC99) {
 
 INSTANTIATE_TEST_SUITE_P(SpecialValues, ComplexFunction,
                          ::testing::Values("abs", "log", "log-plus-one", "sqrt", "exponential",
-                                           "exponential-minus-one", "tanh"));
+                                           "exponential-minus-one", "tanh", "tan", "sine",
+                                           "cosine"));
 
 }  // namespace
 }  // namespace fusemark
