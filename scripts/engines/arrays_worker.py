@@ -4,16 +4,17 @@ import pathlib
 
 import arrays
 import hlo_text
+import ideas
 import protocol
 
 
-def prepare(hlo, stem, folder, overrides):
+def prepare(hlo, stem, folder, overrides, idea=None):
     """Writes model.hlo (constants filled), xla.hlo and inputs.npz; returns what they hold."""
     folder = pathlib.Path(folder)
     params = overrides.get("params", {})
     constants = overrides.get("constants", {})
     scale = overrides.get("scale", 0.1)
-    text = pathlib.Path(hlo).read_text(encoding="utf-8")
+    text = ideas.lowered(idea) if idea else pathlib.Path(hlo).read_text(encoding="utf-8")
     text = hlo_text.fill_elided(text, lambda name, dtype, shape: arrays.literal(arrays.make_input(
         f"{stem}/const/{name}", dtype, shape, constants.get(name), scale)))
     parameters = hlo_text.entry_parameters(text)

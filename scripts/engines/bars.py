@@ -51,15 +51,17 @@ class Bar:
 
 
 PEERS = ("xla", "ort", "openvino", "tf:on", "tf:graph", "tf:off")
-EVERY = ("models", "jax", "hlo", "blocks")
-# The last table of the performance page, as far as whole graphs go.
+EVERY = ("models", "jax", "hlo", "blocks", "ideas")
+# The last table of the performance page.
 BARS = (
     Bar("resident vs best peer", "on:resident", PEERS, 1.0, ("models",), aim=1.25),
     Bar("parameters vs XLA", "on", ("xla",), 1.3, ("models",), aim=2.0),
     Bar("HLO file vs XLA", "on", ("xla",), 1.0, ("jax", "hlo", "blocks"), aim=2.0),
+    Bar("idea vs XLA", "on", ("xla",), 1.0, ("ideas",)),
     Bar("on vs off", "on", ("off",), 1.5, ("models",), family="bert"),
     Bar("on vs off", "on", ("off",), 1.0, EVERY, aim=1.7, exempt=("bert",)),
     Bar("off vs TF eager", "off", ("tf:off",), 1.0, ("models",)),
+    Bar("off vs JAX op by op", "off", ("jax:off",), 1.0, ("ideas",)),
     Bar("compile vs XLA", "on", ("xla",), 1.0, EVERY, metric="compile", aim=2.0),
     Bar("memory vs XLA", "on", ("xla",), 1 / 1.1, EVERY, metric="memory", aim=1.0),
 )

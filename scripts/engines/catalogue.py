@@ -8,6 +8,9 @@ import os
 import pathlib
 import re
 
+import bars
+import ideas
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLOCKS = ROOT / "workloads" / "blocks"
 
@@ -25,6 +28,7 @@ SUITES = {
     "quick": "a small and two middling models: minutes",
     "models": "the six whole models",
     "blocks": "the built-in workloads",
+    "ideas": "the single ideas, lowered from JAX",
     "jax": "all JAX dumps of the corpus",
     "hlo": "all HLO files of the corpus that fit",
     "all": "all of these",
@@ -34,9 +38,9 @@ SUITES = {
 @dataclasses.dataclass
 class Model:
     name: str
-    hlo: pathlib.Path
+    hlo: pathlib.Path | None       # None: an idea, whose text comes from its function
     stem: str                      # key of the deterministic inputs
-    group: str                     # models, jax, hlo, blocks
+    group: str                     # models, jax, hlo, blocks, ideas
     inputs: dict = dataclasses.field(default_factory=dict)   # overrides as workloads/INPUTS.md
     golden: pathlib.Path | None = None
     tolerance: float | None = None
@@ -92,6 +96,13 @@ def _blocks():
                     resident=said.get("resident"))
 
 
+def _ideas():
+    for idea in ideas.IDEAS:
+        said = {str(i): spec for i, (_, _, spec) in enumerate(idea.inputs)}
+        yield Model(name=idea.name, hlo=None, stem=idea.name, group="ideas",
+                    inputs={"params": said})
+
+
 def _corpus(corpus):
     overrides = json.loads((corpus / "inputs.json").read_text(encoding="utf-8"))
     short = {stem: name for name, stem in MODELS.items()}
@@ -109,12 +120,12 @@ def _corpus(corpus):
 def all_models(corpus):
     """Every model there is, by name."""
     found = list(_corpus(corpus)) if corpus else []
-    return {m.name: m for m in found + list(_blocks())}
+    return {m.name: m for m in [*found, *_blocks(), *_ideas()]}
 
 
 def _file(path, models):
     """A graph given by its path; one of the known ones keeps its inputs and golden."""
-    known = next((m for m in models.values() if m.hlo.resolve() == path.resolve()), None)
+    known = next((m for m in models.values() if m.hlo and m.hlo.resolve() == path.resolve()), None)
     stem = path.name.removesuffix(".hlo")
     return known or Model(name=stem, hlo=path.resolve(), stem=stem, group="hlo")
 
@@ -127,7 +138,7 @@ def select(words, models):
         if word == "quick":
             names = [n for n in QUICK if n in models]
         elif word in SUITES:
-            groups = {"all": ("models", "jax", "hlo", "blocks"), "jax": ("models", "jax")}
+            groups = {"all": bars.EVERY, "jax": ("models", "jax")}
             names = [n for n, m in models.items() if m.group in groups.get(word, (word,))
                      and not any(fnmatch.fnmatch(n, p) for p in TOO_LARGE)]
         elif word in models:

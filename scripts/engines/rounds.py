@@ -17,8 +17,10 @@ from parameters import is_weight
 HERE = pathlib.Path(__file__).resolve().parent
 # engine name -> worker file, what `load` gets beside the model
 OURS = {"off": {"engine": "off"}, "on": {"engine": "on"}, "on:resident": {"engine": "on"}}
-WORKERS = {"xla": ("xla_worker.py", {}), "ort": ("ort_worker.py", {}),
-           "openvino": ("openvino_worker.py", {}), "tf:on": ("tf_worker.py", {"mode": "on"}),
+WORKERS = {"xla": ("xla_worker.py", {}), "jax:off": ("xla_worker.py", {"mode": "off"}),
+           "ort": ("ort_worker.py", {}),
+           "openvino": ("openvino_worker.py", {}),
+           "tf:on": ("tf_worker.py", {"mode": "on"}),
            "tf:graph": ("tf_worker.py", {"mode": "graph"}),
            "tf:off": ("tf_worker.py", {"mode": "off"})}
 NAMES = tuple(OURS) + tuple(WORKERS)
@@ -41,6 +43,8 @@ def applies(name, model):
     """Whether the engine can be asked at all; what it then refuses is a row."""
     if name in NEED_FAMILY:
         return model.family is not None
+    if name == "jax:off":
+        return model.group == "ideas"
     return name != "on:resident" or model.family is not None or bool(model.resident)
 
 
@@ -61,8 +65,9 @@ class Comparison:
         self.arrays = protocol.Engine(
             "arrays", [settings.python, "-B", str(HERE / "arrays_worker.py")],
             log=self.folder / "arrays.log")
+        self.idea = model.name if model.group == "ideas" else None
         said = self.arrays.request("prepare", settings.timeout, hlo=str(model.hlo), stem=model.stem,
-                                   folder=str(folder), overrides=model.inputs)
+                                   folder=str(folder), overrides=model.inputs, idea=self.idea)
         self.sha256, self.parameters = said["sha256"], said["parameters"]
         self.result_dtypes = said["result_dtypes"]
 
@@ -90,7 +95,7 @@ class Comparison:
         """Loads one engine and checks its results before anything is timed."""
         self.say(f"{self.model.name} T{threads} {name}: loading")
         arguments = {"folder": str(self.folder), "threads": threads, "family": self.model.family,
-                     "parameters": self.parameters,
+                     "parameters": self.parameters, "idea": self.idea,
                      "dtypes": [dtype for _, dtype, _ in self.parameters]}
         if name in OURS:
             command = [sys.executable, "-B", str(HERE / "fusemark_worker.py"), self.settings.binary]
