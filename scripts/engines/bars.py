@@ -58,6 +58,9 @@ BARS = (
     Bar("parameters vs XLA", "on", ("xla",), 1.3, ("models",), aim=2.0),
     Bar("HLO file vs XLA", "on", ("xla",), 1.0, ("jax", "hlo", "blocks"), aim=2.0),
     Bar("idea vs XLA", "on", ("xla",), 1.0, ("ideas",)),
+    Bar("contraction vs oneDNN", "on", ("onednn",), 0.95, ("contractions",), aim=1.05,
+        exempt=("small",)),
+    Bar("small contraction vs oneDNN", "on", ("onednn",), 1.5, ("contractions",), family="small"),
     Bar("on vs off", "on", ("off",), 1.5, ("models",), family="bert"),
     Bar("on vs off", "on", ("off",), 1.0, EVERY, aim=1.7, exempt=("bert",)),
     Bar("off vs TF eager", "off", ("tf:off",), 1.0, ("models",)),
@@ -110,8 +113,9 @@ def judge(bar, model, engines):
     asked = [name for name in bar.theirs if name in engines]
     if not asked:
         return None
-    row = {"bar": bar.name, "model": model.name, "ours": bar.ours, "theirs": None, "ratio": None,
-           "low": None, "high": None, "least": bar.least, "metric": bar.metric}
+    row = {"bar": bar.name, "model": model.name, "group": model.group, "ours": bar.ours,
+           "theirs": None, "ratio": None, "low": None, "high": None, "least": bar.least,
+           "metric": bar.metric}
     usable = [name for name in asked if _usable(engines, name)]
     if not _usable(engines, bar.ours) or not usable:
         missing = [bar.ours] if not _usable(engines, bar.ours) else asked

@@ -8,7 +8,6 @@ import os
 import pathlib
 import re
 
-import bars
 import ideas
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -29,6 +28,7 @@ SUITES = {
     "models": "the six whole models",
     "blocks": "the built-in workloads",
     "ideas": "the single ideas, lowered from JAX",
+    "contractions": "our kernels against oneDNN's",
     "jax": "all JAX dumps of the corpus",
     "hlo": "all HLO files of the corpus that fit",
     "all": "all of these",
@@ -38,13 +38,14 @@ SUITES = {
 @dataclasses.dataclass
 class Model:
     name: str
-    hlo: pathlib.Path | None       # None: an idea, whose text comes from its function
+    hlo: pathlib.Path | None       # None: ideas, lowered from a function, and contractions
     stem: str                      # key of the deterministic inputs
-    group: str                     # models, jax, hlo, blocks, ideas
+    group: str                     # models, jax, hlo, blocks, ideas, contractions
     inputs: dict = dataclasses.field(default_factory=dict)   # overrides as workloads/INPUTS.md
     golden: pathlib.Path | None = None
     tolerance: float | None = None
-    family: str | None = None      # bert, resnet50, dlrm: has ONNX and TensorFlow forms
+    # bert, resnet50, dlrm: has ONNX and TensorFlow forms; small: contractions with their own bar
+    family: str | None = None
     resident: list | None = None   # parameter numbers; None: those named p__*, weights of the dumps
 
 
@@ -120,7 +121,8 @@ def _corpus(corpus):
 def all_models(corpus):
     """Every model there is, by name."""
     found = list(_corpus(corpus)) if corpus else []
-    return {m.name: m for m in [*found, *_blocks(), *_ideas()]}
+    kernels = Model(name="contractions", hlo=None, stem="contractions", group="contractions")
+    return {m.name: m for m in [*found, *_blocks(), *_ideas(), kernels]}
 
 
 def _file(path, models):
@@ -138,7 +140,7 @@ def select(words, models):
         if word == "quick":
             names = [n for n in QUICK if n in models]
         elif word in SUITES:
-            groups = {"all": bars.EVERY, "jax": ("models", "jax")}
+            groups = {"all": {m.group for m in models.values()}, "jax": ("models", "jax")}
             names = [n for n, m in models.items() if m.group in groups.get(word, (word,))
                      and not any(fnmatch.fnmatch(n, p) for p in TOO_LARGE)]
         elif word in models:

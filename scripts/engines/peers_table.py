@@ -1,4 +1,5 @@
 """The tables of compare_peers as text. Standard library only."""
+import bars
 import idle
 
 
@@ -37,8 +38,8 @@ def engine_lines(results):
             medians = row["round_medians_ns"]
             rows.append((*head, time_text(row["median_ns"]), _tail(row),
                          f"{time_text(min(medians))} .. {time_text(max(medians))}", str(row["n"]),
-                         f"{row['compile_s']:.2f} s", f"{row.get('error', 0):.1e}",
-                         row["numerics"]))
+                         f"{row['compile_s']:.2f} s" if "compile_s" in row else "-",
+                         f"{row['error']:.1e}" if "error" in row else "-", row["numerics"]))
     return columns(rows, right=(1, 3, 4, 6, 7, 8)) + [
         "* fewer than 368 runs: no P99 exists, this is the slowest run"]
 
@@ -67,6 +68,39 @@ def bar_lines(rows):
     return columns(table, right=(2, 5, 7))
 
 
+# Their bars on times stand in one line for each idea instead.
+_IDEA_BARS = [bar.name for bar in bars.BARS if "ideas" in bar.groups and bar.metric == "time"]
+
+
+def in_idea_line(row):
+    return row["group"] == "ideas" and row["bar"] in _IDEA_BARS
+
+
+def _idea_verdict(rows):
+    """All bars of one idea in a few words: those that fall short, by how much."""
+    texts = [f"{row['bar']} {_verdict(row)}" for row in rows if row["verdict"] != "pass"]
+    if texts or not rows:
+        return "; ".join(texts) or "-"
+    return "pass" if all(row["clear"] for row in rows) else "pass (rounds on both sides)"
+
+
+def idea_lines(results, rows):
+    """One line for each idea and thread count: medians, the ratios of its bars, the verdict."""
+    ideas = [result for result in results if result["group"] == "ideas"]
+    engines = list(dict.fromkeys(name for result in ideas for name in result["engines"]))
+    table = [("idea", "T", *engines, *_IDEA_BARS, "verdict")]
+    for result in ideas:
+        mine = {row["bar"]: row for row in rows if in_idea_line(row)
+                and (row["model"], row["threads"]) == (result["model"], result["threads"])}
+        ratios = [mine[name]["ratio"] if name in mine else None for name in _IDEA_BARS]
+        table.append((result["model"], str(result["threads"]),
+                      *(time_text(result["engines"].get(name, {}).get("median_ns"))
+                        for name in engines),
+                      *("-" if ratio is None else f"{ratio:.2f}" for ratio in ratios),
+                      _idea_verdict(list(mine.values()))))
+    return columns(table, right=range(1, len(table[0]) - 1))
+
+
 def aim_lines(rows):
     table = [("geometric mean", "T", "models", "left out", "ratio", "aim", "verdict")]
     for row in rows:
@@ -77,7 +111,12 @@ def aim_lines(rows):
 
 def document_text(document):
     """All of it, as compare_peers prints it."""
-    parts = [engine_lines(document["results"]), bar_lines(document["bars"])]
+    parts = [engine_lines(document["results"])]
+    rest = [row for row in document["bars"] if not in_idea_line(row)]
+    if rest:
+        parts.append(bar_lines(rest))
+    if any(result["group"] == "ideas" for result in document["results"]):
+        parts.append(idea_lines(document["results"], document["bars"]))
     if document["aims"]:
         parts.append(aim_lines(document["aims"]))
     dispatch = [row["dispatch_ns"] for r in document["results"] for row in r["engines"].values()

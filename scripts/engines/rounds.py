@@ -66,8 +66,8 @@ class Comparison:
             "arrays", [settings.python, "-B", str(HERE / "arrays_worker.py")],
             log=self.folder / "arrays.log")
         self.idea = model.name if model.group == "ideas" else None
-        said = self.arrays.request("prepare", settings.timeout, hlo=str(model.hlo), stem=model.stem,
-                                   folder=str(folder), overrides=model.inputs, idea=self.idea)
+        said = self.arrays.request("prepare", settings.timeout, folder=str(folder), stem=model.stem,
+                                   hlo=str(model.hlo), overrides=model.inputs, idea=self.idea)
         self.sha256, self.parameters = said["sha256"], said["parameters"]
         self.result_dtypes = said["result_dtypes"]
 

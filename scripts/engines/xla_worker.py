@@ -53,7 +53,7 @@ class Program:
 
 
 class OpByOp:
-    """A function under disable_jit: every primitive is dispatched for itself, loops are Python's."""
+    """A function under disable_jit: each primitive is dispatched by itself, loops are Python's."""
 
     def __init__(self, idea, inputs):
         self.function, _ = ideas.bound(idea)

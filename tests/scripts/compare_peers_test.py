@@ -4,6 +4,7 @@ bars and the tables; the reading of HLO text and workload files. Needs no other 
 import importlib.machinery
 import importlib.util
 import io
+import json
 import os
 import pathlib
 import sys
@@ -18,8 +19,10 @@ sys.path.insert(0, str(ROOT / "scripts" / "engines"))
 sys.dont_write_bytecode = True
 import bars  # noqa: E402
 import catalogue  # noqa: E402
+import contractions  # noqa: E402
 import fusemark_worker  # noqa: E402
 import hlo_text  # noqa: E402
+import ideas  # noqa: E402
 import idle  # noqa: E402
 import peers_table  # noqa: E402
 import peers_venv  # noqa: E402
@@ -208,6 +211,18 @@ class Bars(unittest.TestCase):
                                                    "xla": engine(1, temp_bytes=16)})
         self.assertEqual(find(rows, "memory vs XLA"), [])
 
+    def test_an_idea_against_xla_off_and_op_by_op(self):
+        engines = {"on": engine(100), "off": engine(90), "xla": engine(150), "jax:off": engine(45)}
+        rows = {row["bar"]: row for row in bars.judge_all(model("ideas", None), engines)}
+        said = {name: (rows[name]["ours"], rows[name]["theirs"], round(rows[name]["ratio"], 3),
+                       rows[name]["least"], rows[name]["verdict"])
+                for name in ("idea vs XLA", "on vs off", "off vs JAX op by op")}
+        self.assertEqual(said, {
+            "idea vs XLA": ("on", "xla", 1.5, 1.0, "pass"),
+            "on vs off": ("on", "off", 0.9, 1.0, "falls short"),
+            "off vs JAX op by op": ("off", "jax:off", 0.5, 1.0, "falls short")})
+        self.assertNotIn("idea vs XLA", {r["bar"] for r in bars.judge_all(model(), engines)})
+
     def test_aims_are_geometric_means(self):
         rows = [{"bar": "HLO file vs XLA", "threads": 1, "ratio": r} for r in (1, 4, 16, None)]
         aim, = bars.aims(rows)
@@ -228,12 +243,48 @@ class Tables(unittest.TestCase):
                    "ort": {"status": "failed", "reason": "not installed", "numerics": "unchecked"}}
         judged = [{**row, "threads": 2} for row in bars.judge_all(model(), engines)]
         text = peers_table.document_text({
-            "results": [{"model": "m", "threads": 2, "engines": engines, "busy": [0.5, 0.0]}],
+            "results": [{"model": "m", "group": "models", "threads": 2, "engines": engines,
+                         "busy": [0.5, 0.0]}],
             "bars": judged, "aims": bars.aims(judged), "rounds": 1, "seconds": 1.0})
         for words in ("falls short by 20 %", "failed: not installed", "104 ns*", "up to 50 %",
                       "1 of 2 bars pass"):
             self.assertIn(words, text)
         self.assertFalse([line for line in text.splitlines() if line != line.rstrip()])
+
+    def idea(self, engines, threads=1):
+        """The lines about one idea and what the table of bars says beside them."""
+        for row in engines.values():
+            row.update(bars.summarise([[ns] for ns in row.get("round_medians_ns", [1])]))
+        result = {"model": "m", "group": "ideas", "threads": threads, "engines": engines,
+                  "busy": []}
+        judged = [{**row, "threads": threads}
+                  for row in bars.judge_all(model("ideas", None), engines)]
+        text = peers_table.document_text({"results": [result], "bars": judged, "aims": [],
+                                          "rounds": 1, "seconds": 1.0})
+        return next(part.splitlines() for part in text.split("\n\n")
+                    if part.startswith("idea ")), text
+
+    def test_an_idea_is_one_line(self):
+        (head, line), text = self.idea({"on": engine(100), "off": engine(90), "xla": engine(150),
+                                        "jax:off": engine(180)})
+        self.assertRegex(head, "^idea +T +on +off +xla +jax:off +idea vs XLA +on vs off +"
+                               "off vs JAX op by op +verdict$")
+        self.assertRegex(line, r"^m +1 +100 ns +90 ns +150 ns +180 ns +1.50 +0.90 +2.00 +"
+                               r"on vs off falls short by 10 %$")
+        # Its bars on times stand nowhere else, that on compiling stays in the table of all.
+        self.assertEqual(text.count("idea vs XLA"), 1)
+        self.assertEqual(text.count("compile vs XLA"), 1)
+
+    def test_an_idea_that_passes_or_was_not_measured(self):
+        (_, line), _ = self.idea({"on": engine(100), "off": engine(110)})
+        self.assertRegex(line, r" - +1.10 +- +pass$")
+        (_, line), _ = self.idea({"on": engine(100, 100), "off": engine(110, 90)})
+        self.assertRegex(line, r"pass \(rounds on both sides\)$")
+        failed = {"status": "failed", "reason": "no such op", "numerics": "unchecked"}
+        (_, line), _ = self.idea({"on": failed, "off": engine(110)})
+        self.assertRegex(line, r"on vs off not measured: on: no such op$")
+        (_, line), _ = self.idea({"on": engine(1)})
+        self.assertRegex(line, r" -$")
 
 
 MODULE = """HloModule m, input_output_alias={ {0}: (1, {}, may-alias) }, other={1}
@@ -288,8 +339,9 @@ class Catalogue(unittest.TestCase):
 
     def test_every_built_in_workload_is_read(self):
         models = catalogue.all_models(None)
-        self.assertEqual(set(models), {p.stem for p in catalogue.BLOCKS.glob("*.yaml")})
-        for found in models.values():
+        blocks = {n: m for n, m in models.items() if m.group == "blocks"}
+        self.assertEqual(set(blocks), {p.stem for p in catalogue.BLOCKS.glob("*.yaml")})
+        for found in blocks.values():
             count = len(hlo_text.entry_parameters(found.hlo.read_text()))
             self.assertTrue(all(0 <= i < count for i in found.resident), found.name)
             self.assertTrue(all(int(i) < count for i in found.inputs["params"]), found.name)
@@ -298,7 +350,10 @@ class Catalogue(unittest.TestCase):
         models = catalogue.all_models(None)
         names = lambda *words: [m.name for m in catalogue.select(words, models)]  # noqa: E731
         self.assertEqual(names("mlp_gelu", "mlp*"), ["mlp_gelu"])
-        self.assertEqual(names("blocks"), list(models))
+        self.assertEqual(names("all"), list(models))
+        self.assertEqual(names("ideas"), [idea.name for idea in ideas.IDEAS])
+        self.assertEqual(names("softmax", "dot_loop_?"),
+                         ["softmax", "dot_loop_2", "dot_loop_4", "dot_loop_8"])
         with self.assertRaises(KeyError):
             names("nothing_of_this_name")
 
@@ -318,6 +373,85 @@ class Catalogue(unittest.TestCase):
         self.assertTrue(rounds.applies("on:resident", block))
         self.assertFalse(rounds.applies("ort", block))
         self.assertTrue(rounds.applies("ort", whole))
+        # JAX op by op needs a function, which only an idea has.
+        self.assertFalse(rounds.applies("jax:off", whole))
+        self.assertTrue(rounds.applies("jax:off", model("ideas", None)))
+
+    def test_the_carry_of_a_dot_loop_keeps_its_size(self):
+        for n in (2, 4, 8, 16):
+            _, (_, shape, said) = ideas.BY_NAME[f"dot_loop_{n}"].inputs
+            self.assertEqual(shape, (n, n))
+            rows = [said["values"][i * n:(i + 1) * n] for i in range(n)]
+            products = [[sum(a * b for a, b in zip(x, y)) for y in rows] for x in rows]
+            self.assertEqual(products, [[float(i == j) for j in range(n)] for i in range(n)])
+
+
+def said_by_the_benchmark(*products):
+    """Its JSON: (name, own_ns, onednn_ns, m, n, k), or (name, error)."""
+    rows = []
+    for name, *values in products:
+        row = {"name": f"{name}/threads:2/manual_time", "run_type": "iteration", "real_time": 7.0}
+        if len(values) == 1:
+            row.update(error_occurred=True, error_message=values[0])
+        else:
+            own, onednn, *dims = values
+            row.update(own_ns=own, onednn_ns=onednn, least_dim=min(dims), largest_dim=max(dims))
+        rows.append(row)
+    return json.dumps({"context": {}, "benchmarks": rows})
+
+
+class Contractions(unittest.TestCase):
+
+    def judged(self, *texts):
+        found = contractions.results_of([contractions.read_round(t) for t in texts], 2, [0.0])
+        return [bars.judge_all(measured, result["engines"]) for measured, result in found], found
+
+    def test_bars_by_size(self):
+        judged, _ = self.judged(said_by_the_benchmark(
+            ("up", 100, 96, 128, 3072, 768), ("cube_64", 100, 149, 64, 64, 64),
+            ("decode", 100, 151, 1, 3072, 768), ("cube_65", 100, 94, 64, 64, 65)))
+        self.assertEqual([[(r["bar"], r["model"], r["least"], r["verdict"]) for r in rows]
+                          for rows in judged], [
+            [("contraction vs oneDNN", "up", 0.95, "pass")],
+            [("small contraction vs oneDNN", "cube_64", 1.5, "falls short")],
+            [("small contraction vs oneDNN", "decode", 1.5, "pass")],
+            [("contraction vs oneDNN", "cube_65", 0.95, "falls short")]])
+
+    def test_rounds_are_pairs(self):
+        (row,), = self.judged(*(said_by_the_benchmark(("up", own, onednn, 128, 128, 128))
+                                for own, onednn in ((100, 100), (200, 220), (50, 60))))[0]
+        self.assertEqual((row["low"], row["ratio"], row["high"]), (1.0, 1.1, 1.2))
+
+    def test_wrong_results_are_no_measurement(self):
+        judged, found = self.judged(
+            said_by_the_benchmark(("up", 100, 100, 128, 128, 128)),
+            said_by_the_benchmark(("up", "results differ by 3 of the RMS")))
+        (row,), = judged
+        self.assertEqual((row["verdict"], row["reason"]),
+                         ("not measured", "on: results differ by 3 of the RMS"))
+        self.assertEqual(found[0][1]["engines"]["onednn"]["status"], "failed")
+
+    def test_a_program_that_is_absent_or_ends_is_a_row(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            settings = rounds.Settings("python", str(folder / "fusemark"), rounds=1, settle=0)
+            cpus = [min(os.sched_getaffinity(0))]
+            whole = catalogue.all_models(None)["contractions"]
+            measure = lambda: contractions.measure(  # noqa: E731
+                whole, 1, cpus, settings, folder, lambda text: None)
+            (_, result), = measure()
+            self.assertIn("No such file", result["engines"]["on"]["reason"])
+            program = folder / contractions.PROGRAM
+            program.parent.mkdir(parents=True)
+            program.write_text("#!/bin/sh\ncase $* in *list*) echo a;; *) exit 3;; esac\n")
+            program.chmod(0o755)
+            (_, result), = measure()
+            self.assertEqual(result["engines"]["on"]["reason"], "the process ended (exit 3)")
+            text = said_by_the_benchmark(("a", 10, 20, 1, 1, 1))
+            program.write_text(f"#!/bin/sh\ncase $* in *list*) echo a;; *) echo '{text}';; esac\n")
+            (measured, result), = measure()
+            self.assertEqual((measured.name, measured.family, result["threads"]), ("a", "small", 1))
+            self.assertEqual(result["engines"]["onednn"]["median_ns"], 20)
 
 
 class Environment(unittest.TestCase):
