@@ -79,7 +79,8 @@ def results_of(rounds, threads, busy):
         engines = engines_of(rows)
         model = catalogue.Model(name=name, hlo=None, stem=name, group="contractions",
                                 family=family(rows[0]))
-        found.append(_result(model, threads, engines, busy))
+        # All products share the rounds, which count once.
+        found.append(_result(model, threads, engines, [] if found else busy))
     return found
 
 
