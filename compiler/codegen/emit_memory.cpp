@@ -2,6 +2,7 @@
 // anywhere.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/Intrinsics.h>
 
 #include "compiler/codegen/phase_emitter.h"
 #include "compiler/support/check.h"
@@ -171,6 +172,16 @@ void PhaseEmitter::EmitStore(const Stmt& stmt) {
   Value* value = ToMemory(dtype, Vector(evaluated));
   if (pattern == Pattern::kContiguous) return StoreContiguous(stmt.buffer, address, value);
   StorePerLane(stmt.buffer, address, value);
+}
+
+// Into the second-level cache: the first holds what is in use.
+void PhaseEmitter::EmitPrefetch(const Stmt& stmt) {
+  LaneValue address = Address(stmt.buffer, stmt.indices);
+  if (context_.lanes != 0 && !address.IsUniform()) return;
+  constexpr uint32_t kRead = 0, kSecondLevel = 2, kData = 1;
+  ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
+                      {Pointer(stmt.buffer, address), ir_.getInt32(kRead),
+                       ir_.getInt32(kSecondLevel), ir_.getInt32(kData)});
 }
 
 void PhaseEmitter::StoreContiguous(BufferId buffer, const LaneValue& address, Value* value) {

@@ -158,6 +158,7 @@ void PhaseEmitter::EmitStmt(const Stmt& stmt) {
     case StmtKind::kLet: vars_[stmt.var.index] = Eval(stmt.value); return;
     case StmtKind::kIf: return EmitIf(stmt);
     case StmtKind::kAlloc: return EmitAlloc(stmt);
+    case StmtKind::kPrefetch: return EmitPrefetch(stmt);
     case StmtKind::kBarrier: return Fail(Code::kUnsupported, "barrier in code for a CPU");
   }
 }

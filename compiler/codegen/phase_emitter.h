@@ -105,6 +105,7 @@ class PhaseEmitter {
   llvm::Value* LoadContiguous(loops::BufferId buffer, const LaneValue& address);
   llvm::Value* LoadPerLane(loops::BufferId buffer, const LaneValue& address);
   void EmitStore(const loops::Stmt& stmt);
+  void EmitPrefetch(const loops::Stmt& stmt);
   void StoreContiguous(loops::BufferId buffer, const LaneValue& address, llvm::Value* value);
   void StorePerLane(loops::BufferId buffer, const LaneValue& address, llvm::Value* value);
   // emit_transpose.cpp

@@ -296,6 +296,12 @@ Stmt Builder::Store(BufferId buffer, std::vector<ExprId> indices, ExprId value) 
   return stmt;
 }
 
+Stmt Builder::Prefetch(BufferId buffer, std::vector<ExprId> indices) {
+  Stmt stmt{.kind = StmtKind::kPrefetch, .buffer = buffer};
+  stmt.indices = std::move(indices);
+  return stmt;
+}
+
 Stmt Builder::Let(VarId var, ExprId value) {
   FM_CHECK(kernel_[var].dtype == kernel_[value].dtype,
            "let " + kernel_[var].name + " of another type");

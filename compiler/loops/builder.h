@@ -58,6 +58,7 @@ class Builder {
   Stmt If(ExprId condition, Block then_body, Block else_body = {});
   Stmt Alloc(BufferId buffer);
   Stmt Barrier();
+  Stmt Prefetch(BufferId buffer, std::vector<ExprId> indices);
 
  private:
   ExprId Append(Expr expr);

@@ -116,7 +116,8 @@ class Run {
   void Execute(const Node& node, Frame& frame) {
     switch (node.kind) {
       case StmtKind::kFor: return Range(node, frame, 0, node.extent);
-      case StmtKind::kBarrier: return;
+      case StmtKind::kBarrier:
+      case StmtKind::kPrefetch: return;
       case StmtKind::kAlloc: return Allocate(node, frame);
       case StmtKind::kLet: return Evaluate(node, frame);
       case StmtKind::kStore: return Store(node, frame);

@@ -110,7 +110,15 @@ enum class LoopKind : uint8_t {
   kThread,    // GPU block dimension; barrier synchronises all threads of the block
 };
 
-enum class StmtKind : uint8_t { kFor, kStore, kLet, kIf, kAlloc, kBarrier };
+enum class StmtKind : uint8_t {
+  kFor,
+  kStore,
+  kLet,
+  kIf,
+  kAlloc,
+  kBarrier,
+  kPrefetch  // a hint: the element may lie outside of the buffer
+};
 
 struct Stmt;
 using Block = std::vector<Stmt>;
@@ -121,8 +129,8 @@ struct Stmt {
   bool reduces = false;  // kFor: iterations carry a value (accumulate), so they are ordered
   VarId var;             // kFor, kLet
   int64_t extent = 0;    // kFor: 0 <= var < extent
-  BufferId buffer;       // kStore, kAlloc (the buffer is visible to the end of the enclosing block)
-  std::vector<ExprId> indices;  // kStore
+  BufferId buffer;       // kStore, kPrefetch, kAlloc (visible to the end of the enclosing block)
+  std::vector<ExprId> indices;  // kStore, kPrefetch
   ExprId value;                 // kStore, kLet: the value; kIf: the condition
   Block body;                   // kFor, kIf (then)
   Block else_body;              // kIf

@@ -247,7 +247,11 @@ class Parser {
       stmt.kind = StmtKind::kBarrier;
       return true;
     }
-    return Expected("a statement (for, if, let, alloc, barrier or a store) or '}'");
+    if (Word("prefetch")) {
+      stmt.kind = StmtKind::kPrefetch;
+      return Access(stmt.buffer, stmt.indices);
+    }
+    return Expected("a statement (for, if, let, alloc, barrier, prefetch or a store) or '}'");
   }
 
   bool For(Stmt& stmt) {

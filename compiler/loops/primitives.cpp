@@ -54,6 +54,7 @@ constexpr Form kForms[] = {
     {"flatten", PrimitiveKind::kFlatten, 0, false, 0, {}, Flatten},
     {"stage", PrimitiveKind::kStage, 2, false, 0, {"stack", "shared"}, Stage},
     {"pack", PrimitiveKind::kPack, 2, true, 0, {}, Stage},
+    {"prefetch", PrimitiveKind::kPrefetch, 3, false, 0, {}, Prefetch},
     {"block", PrimitiveKind::kBlockOperand, 1, true, 0, {}, BlockOperand},
 };
 

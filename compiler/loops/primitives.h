@@ -32,6 +32,8 @@ enum class PrimitiveKind : uint8_t {
                 // to a local buffer first
   kPack,  // pack a k 16: as stage to the stack, the last dimension cut into runs of 16 that stand
           // behind each other: [.., n] becomes [n / 16, .., 16]
+  kPrefetch,  // prefetch a i k: in every iteration of k, inside of i, the lines of operand a that
+              // it will read one iteration of i later
   kBlockOperand,  // block a 16: operand a comes from the caller as [n / 16, .., 16] instead of
                   // [.., n] (block_layout.h)
   kFlatten,  // flatten: operands, results and scratch become one-dimensional (they are dense), so

@@ -160,7 +160,8 @@ class Flattener {
       for (ExprId& index : stmt.indices) index = Rewrite(index);
       if (stmt.value.valid()) stmt.value = Rewrite(stmt.value);
       const auto dims = old_dims_.find(stmt.buffer);
-      if (stmt.kind == StmtKind::kStore && dims != old_dims_.end())
+      const bool accesses = stmt.kind == StmtKind::kStore || stmt.kind == StmtKind::kPrefetch;
+      if (accesses && dims != old_dims_.end())
         stmt.indices = {Flat(b_, stmt.indices, dims->second)};
       Rewrite(stmt.body);
       Rewrite(stmt.else_body);

@@ -125,6 +125,11 @@ class Printer {
       case StmtKind::kFor: return For(stmt);
       case StmtKind::kIf: return If(stmt);
       case StmtKind::kBarrier: out_ += "barrier\n"; return;
+      case StmtKind::kPrefetch:
+        out_ += "prefetch ";
+        Access(stmt.buffer, stmt.indices);
+        out_ += "\n";
+        return;
       case StmtKind::kAlloc:
         out_ += fmt::format("alloc {}: {} {}\n", Name(stmt.buffer), TypeText(kernel_[stmt.buffer]),
                             SpaceName(kernel_[stmt.buffer].space));

@@ -35,11 +35,12 @@ void Substitute(Kernel& kernel, Block& block, const Substitution& with) {
   for (Stmt& stmt : block) {
     for (ExprId& index : stmt.indices) index = Substitute(kernel, index, with);
     if (stmt.value.valid()) stmt.value = Substitute(kernel, stmt.value, with);
-    if (stmt.kind == StmtKind::kStore || stmt.kind == StmtKind::kAlloc) {
+    const bool accesses = stmt.kind == StmtKind::kStore || stmt.kind == StmtKind::kPrefetch;
+    if (accesses || stmt.kind == StmtKind::kAlloc) {
       const auto found = with.buffers.find(stmt.buffer);
       if (found != with.buffers.end()) {
         stmt.buffer = found->second.buffer;
-        if (stmt.kind == StmtKind::kStore)
+        if (accesses)
           stmt.indices.insert(stmt.indices.begin(), found->second.prefix.begin(),
                               found->second.prefix.end());
       }

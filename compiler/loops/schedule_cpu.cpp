@@ -302,11 +302,12 @@ class Scheduler {
     return std::min(target_.l2_bytes * 4 / 5, kMostStack);
   }
 
-  // Register tiles side by side in one panel: longer runs of each row are copied at once, as far as
-  // the cache and the balance between threads allow.
+  // Register tiles side by side in one panel: the left operand is read less often, as far as the
+  // balance between threads allows and the next panel, which is fetched meanwhile, and the left
+  // operand find a place in the second-level cache too.
   int64_t TilesOfPanel(int64_t column_bytes, int64_t columns, int64_t tile) const {
-    constexpr int64_t kMostTiles = 4, kPanelsPerThread = 4;
-    const int64_t in_cache = PanelBytes() / (column_bytes * tile);
+    constexpr int64_t kMostTiles = 4, kPanelsPerThread = 4, kPartOfCache = 8;
+    const int64_t in_cache = target_.l2_bytes / kPartOfCache / (column_bytes * tile);
     const int64_t balanced = columns / (tile * kPanelsPerThread * target_.threads);
     return std::clamp<int64_t>(std::min(in_cache, balanced), 1, kMostTiles);
   }
@@ -354,8 +355,9 @@ class Scheduler {
            Try({PrimitiveKind::kReorder, {m + "t", n + "o"}, 0, ""}) &&
            Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""}) &&
            Try({PrimitiveKind::kDistribute, {m + "t"}, 0, ""}) &&
-           (blocked ? Try({PrimitiveKind::kBlockOperand, {name}, lanes * vectors, ""})
-                    : Pack(name, n + "p", lanes * vectors)) &&
+           (!blocked || Try({PrimitiveKind::kBlockOperand, {name}, lanes * vectors, ""}));
+    if (done) Try({PrimitiveKind::kPrefetch, {name, n + "p", summed.back().name}, 0, ""});
+    done = done && (blocked || Pack(name, n + "p", lanes * vectors)) &&
            VectoriseTile(n + "t", vectors, lanes);
     if (done) {
       PackRows(m, n, summed.back().name, tile);

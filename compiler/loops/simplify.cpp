@@ -70,11 +70,12 @@ class Simplifier {
       case StmtKind::kAlloc:
       case StmtKind::kBarrier: out.push_back(stmt); return;
       case StmtKind::kLet:
+      case StmtKind::kPrefetch:
       case StmtKind::kStore: break;
     }
     Stmt simple = stmt;
     for (ExprId& index : simple.indices) index = Expression(index);
-    simple.value = Expression(simple.value);
+    if (simple.value.valid()) simple.value = Expression(simple.value);
     if (stmt.kind == StmtKind::kLet) analysis_.Bind(stmt.var, simple.value);
     out.push_back(std::move(simple));
   }

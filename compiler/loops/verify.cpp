@@ -56,7 +56,8 @@ class Proof {
     switch (stmt.kind) {
       case StmtKind::kFor: return For(stmt);
       case StmtKind::kIf: return If(stmt);
-      case StmtKind::kBarrier: return true;
+      case StmtKind::kBarrier:
+      case StmtKind::kPrefetch: return true;
       case StmtKind::kAlloc: allocated_at_[stmt.buffer.index] = loops_.size(); return true;
       case StmtKind::kLet:
         if (!Loads(stmt.value)) return false;

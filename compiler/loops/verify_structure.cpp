@@ -122,6 +122,7 @@ class Structure {
           return Fail("the condition {} is not pred", PrintExpr(kernel_, stmt.value));
         return Body(stmt.body) && Body(stmt.else_body);
       case StmtKind::kAlloc: return Alloc(stmt);
+      case StmtKind::kPrefetch: return Access(stmt.buffer, stmt.indices);
       case StmtKind::kBarrier:
         if (!Inside(LoopKind::kBlock)) return Fail("a barrier stands outside a block loop");
         if (Inside(LoopKind::kVector)) return Fail("a barrier stands inside a vector loop");
