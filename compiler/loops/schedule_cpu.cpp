@@ -356,7 +356,8 @@ class Scheduler {
            Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""}) &&
            Try({PrimitiveKind::kDistribute, {m + "t"}, 0, ""}) &&
            (!blocked || Try({PrimitiveKind::kBlockOperand, {name}, lanes * vectors, ""}));
-    if (done) Try({PrimitiveKind::kPrefetch, {name, n + "p", summed.back().name}, 0, ""});
+    if (done && LargestExtent(n + "p") > 1)
+      Try({PrimitiveKind::kPrefetch, {name, n + "p", summed.back().name}, 0, ""});
     done = done && (blocked || Pack(name, n + "p", lanes * vectors)) &&
            VectoriseTile(n + "t", vectors, lanes);
     if (done) {

@@ -208,8 +208,9 @@ TEST(LoopsSchedule, Lists) {
 TEST(LoopsSchedule, LargeProductsUseCopiedPanels) {
   EXPECT_EQ(ListFor(kBias, "contraction tile_m=4 tile_n=2", SmallCaches()),
             "reorder i0 i1; tile i1 16 i1p i1c; tile i1c 16 i1o i1t; reorder i1t i0; reorder i1o "
-            "i0; tile i0 4 i0o i0t; reorder i0t i1o; distribute i1t; distribute i0t; pack b i1p "
-            "16; vectorise t2; tile i1t 8 i1u i1v; vectorise i1v; unroll i1u; unroll i0t");
+            "i0; tile i0 4 i0o i0t; reorder i0t i1o; distribute i1t; distribute i0t; prefetch b "
+            "i1p k0; pack b i1p 16; vectorise t2; tile i1t 8 i1u i1v; vectorise i1v; unroll i1u; "
+            "unroll i0t");
   // Too few rows to share a panel.
   EXPECT_EQ(ListFor(kDot, "contraction tile_m=4", SmallCaches()).find("stage"), std::string::npos);
 }
