@@ -5,6 +5,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "compiler/codegen/math/math.h"
+#include "compiler/codegen/math/pair.h"
 
 namespace fusemark::codegen {
 
@@ -34,31 +35,41 @@ Value* EmitScaleByPowerOf2(const LaneOps& ops, Value* value, Value* n) {
 
 namespace {
 
+constexpr double kLog2E = 1.44269504088896340736;
+
+// ln 2, its high part with few bits, so n * high is exact with and without FMA.
+struct Ln2 {
+  double high, low;
+};
+Ln2 Ln2For(bool f64) {
+  return f64 ? Ln2{6.93147180369123816490e-01, 1.90821492927058770002e-10}
+             : Ln2{0.693359375, -2.12194440054690583e-4};
+}
+
+// P of the header.
+Value* ExpPoly(const LaneOps& ops, Value* r) {
+  if (!ops.IsF64(r)) {
+    return ops.Poly(r, {0.4999999999990884209, 0.1666666671905057649, 0.04166666685506360237,
+                        0.008333298461329770233, 0.001388882391750371278, 0.0001989929151433393591,
+                        2.487627750910504636e-5});
+  }
+  return ops.Poly(r, {0.5, 0.1666666666666666667, 0.04166666666666667678, 0.008333333333333336066,
+                      0.001388888888887907282, 0.0001984126984370125082, 2.480158733644496446e-5,
+                      2.755731926548062978e-6, 2.75572632764946668e-7, 2.505205589324311965e-8,
+                      2.091813860127328393e-9, 1.609122911830391629e-10});
+}
+
 struct ExpParts {
   Value* n;      // integer
   Value* expm1;  // exp(r) - 1
 };
 
 ExpParts ReduceExp(const LaneOps& ops, Value* x) {
-  const bool f64 = ops.IsF64(x);
-  const Rounded n = EmitRoundScaled(ops, x, 1.44269504088896340736);
-  // The high part has few bits, so n * high is exact with and without FMA.
-  const double high = f64 ? 6.93147180369123816490e-01 : 0.693359375;
-  const double low = f64 ? 1.90821492927058770002e-10 : -2.12194440054690583e-4;
-  Value* r = ops.Mad(n.value, ops.Float(x, -high), x);
-  r = ops.Mad(n.value, ops.Float(x, -low), r);
-  Value* p = nullptr;
-  if (f64) {
-    p = ops.Poly(r, {0.5, 0.1666666666666666667, 0.04166666666666667678, 0.008333333333333336066,
-                     0.001388888888887907282, 0.0001984126984125370082, 2.480158733644496446e-5,
-                     2.755731926548062978e-6, 2.75572632764946668e-7, 2.505205589324311965e-8,
-                     2.091813860127328393e-9, 1.609122911830391629e-10});
-  } else {
-    p = ops.Poly(r, {0.4999999999990884209, 0.1666666671905057649, 0.04166666685506360237,
-                     0.008333298461329770233, 0.001388882391750371278, 0.0001989929151433393591,
-                     2.487627750910504636e-5});
-  }
-  return {n.integer, ops.Mad(ops.ir.CreateFMul(r, r), p, r)};
+  const Rounded n = EmitRoundScaled(ops, x, kLog2E);
+  const Ln2 ln2 = Ln2For(ops.IsF64(x));
+  Value* r = ops.Mad(n.value, ops.Float(x, -ln2.high), x);
+  r = ops.Mad(n.value, ops.Float(x, -ln2.low), r);
+  return {n.integer, ops.Mad(ops.ir.CreateFMul(r, r), ExpPoly(ops, r), r)};
 }
 
 // NaN passes through both.
@@ -80,6 +91,27 @@ Value* EmitExp(const LaneOps& ops, Value* x) {
   const ExpParts parts = ReduceExp(ops, clamped);
   Value* significand = ops.ir.CreateFAdd(parts.expm1, ops.Float(x, 1));
   return EmitScaleByPowerOf2(ops, significand, parts.n);
+}
+
+Value* EmitExpOfPair(const LaneOps& ops, const Pair& x) {
+  auto& ir = ops.ir;
+  const bool f64 = ops.IsF64(x.high);
+  Value* one = ops.Float(x.high, 1);
+  // Where the limits of EmitExp hold, the low part says nothing or is NaN.
+  const double high_limit = f64 ? 710 : 90, low_limit = f64 ? -746 : -105;
+  Value* clamped = ClampBelow(ops, ClampAbove(ops, x.high, high_limit), low_limit);
+  Value* inside = ir.CreateFCmpOEQ(clamped, x.high);
+  Value* x_low = ir.CreateSelect(inside, x.low, ops.Float(one, 0));
+  const Rounded n = EmitRoundScaled(ops, clamped, kLog2E);
+  const Ln2 ln2 = Ln2For(f64);
+  Value* coarse = ops.Mad(n.value, ops.Float(one, -ln2.high), clamped);
+  Value* fine = ops.Mad(n.value, ops.Float(one, -ln2.low), x_low);
+  const Pair r = EmitFastTwoSum(ops, coarse, fine);
+  const Pair head = EmitFastTwoSum(ops, one, r.high);
+  Value* tail = ops.Mad(r.low, r.high, r.low);
+  tail = ops.Mad(ir.CreateFMul(r.high, r.high), ExpPoly(ops, r.high), tail);
+  Value* significand = ir.CreateFAdd(head.high, ir.CreateFAdd(head.low, tail));
+  return EmitScaleByPowerOf2(ops, significand, n.integer);
 }
 
 Value* EmitExpm1(const LaneOps& ops, Value* x) {
