@@ -114,11 +114,11 @@ Pair EmitLogPair(const LaneOps& ops, Value* x) {
   // leaves a relative error of 2^-73 for f64 and 2^-36 for f32. All but R in pairs.
   const Pair s = EmitDivide(ops, {d.f, zero}, EmitFastTwoSum(ops, ops.Float(x, 2), d.f));
   const Pair z = EmitMultiply(ops, s, s);
-  Value* r = f64 ? ops.Poly(z.high,
-                            {0.19999999999999989, 0.14285714285722549, 0.11111111108769819,
-                             0.090909094349655485, 0.076922784484153006, 0.066681582178796118,
-                             0.058374191468601507, 0.059944247582048463})
-                 : ops.Poly(z.high, {0.20000075999189526, 0.14273572197257968, 0.11709213154095005});
+  Value* r =
+      f64 ? ops.Poly(z.high, {0.19999999999999989, 0.14285714285722549, 0.11111111108769819,
+                              0.090909094349655485, 0.076922784484153006, 0.066681582178796118,
+                              0.058374191468601507, 0.059944247582048463})
+          : ops.Poly(z.high, {0.20000075999189526, 0.14273572197257968, 0.11709213154095005});
   const double third = f64 ? 1.0 / 3 : double{1.0F / 3};
   const double third_low = f64 ? 0x1.5555555555555p-56 : 1.0 / 3 - third;
   Pair c = EmitFastTwoSum(ops, ops.Float(x, third), ir.CreateFMul(z.high, r));

@@ -1,6 +1,6 @@
 // Sums of two floats that carry about twice the precision of one (Dekker 1971): what f64 has to use
-// where f32 can compute in f64. Internal to codegen/math. Nothing here scales: callers keep products
-// and, without FMA, operands times 2^27 (2^12 for f32) within the range of the type.
+// where f32 can compute in f64. Internal to codegen/math. Nothing here scales: callers keep
+// products and, without FMA, operands times 2^27 (2^12 for f32) within the range of the type.
 #pragma once
 
 #include "compiler/codegen/lane_ops.h"

@@ -61,8 +61,8 @@ Value* ThirdOfBits(const LaneOps& ops, Value* x) {
 
 }  // namespace
 
-// x^(-1/3) from a third of the exponent (Moroz et al. 2021: within 4 %) by two steps of order three,
-// which leave 2^-34; then one Newton step for the root with the exact residual x - t^3.
+// x^(-1/3) from a third of the exponent (Moroz et al. 2021: within 4 %) by two steps of order
+// three, which leave 2^-34; then one Newton step for the root with the exact residual x - t^3.
 Value* EmitCbrt(const LaneOps& ops, Value* x) {
   auto& ir = ops.ir;
   const bool f64 = ops.IsF64(x);
@@ -94,13 +94,13 @@ Value* EmitCbrt(const LaneOps& ops, Value* x) {
   Value* result = ir.CreateFMul(corrected, scale(1 / root));
   // Zeros, infinities and NaN are their own roots.
   constexpr double kInf = std::numeric_limits<double>::infinity();
-  Value* regular = ir.CreateAnd(ir.CreateFCmpOGT(a, ops.Float(a, 0)),
-                                ir.CreateFCmpOLT(a, ops.Float(a, kInf)));
+  Value* regular =
+      ir.CreateAnd(ir.CreateFCmpOGT(a, ops.Float(a, 0)), ir.CreateFCmpOLT(a, ops.Float(a, kInf)));
   return ops.CopySign(ir.CreateSelect(regular, result, a), x);
 }
 
-// In both types the quotient is off by less than its last place, so its integral part is at most one
-// too large; the remainder, a multiple of y's last place below y, is then exact.
+// In both types the quotient is off by less than its last place, so its integral part is at most
+// one too large; the remainder, a multiple of y's last place below y, is then exact.
 Value* EmitFmod(const LaneOps& ops, Value* x, Value* y) {
   auto& ir = ops.ir;
   const bool f64 = ops.IsF64(x);

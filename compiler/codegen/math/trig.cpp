@@ -1,6 +1,6 @@
-// sin, cos, tan, atan2. Arguments up to 1e6 are reduced by n pi/2 (Cody and Waite): f32 in f64 in two
-// parts, f64 in four, with exact products for n < 2^20, which needs no FMA; larger arguments, rare,
-// take libm's path under one branch for all lanes.
+// sin, cos, tan, atan2. Arguments up to 1e6 are reduced by n pi/2 (Cody and Waite): f32 in f64 in
+// two parts, f64 in four, with exact products for n < 2^20, which needs no FMA; larger arguments,
+// rare, take libm's path under one branch for all lanes.
 #include <llvm/IR/MDBuilder.h>
 
 #include <limits>
@@ -88,19 +88,19 @@ Quadrant SinCosReduced64(const LaneOps& ops, Value* x) {
   const Pair r = Reduce64(ops, x, n.value);
   Value* z = ir.CreateFMul(r.high, r.high);
   Value* half = ir.CreateFMul(z, ops.Float(z, 0.5));
-  Value* p = ops.Poly(z, {-1.66666666666666324348e-01, 8.33333333332248946124e-03,
-                          -1.98412698298579493134e-04, 2.75573137070700676789e-06,
-                          -2.50507602534068634195e-08, 1.58969099521155010221e-10});
-  Value* q = ops.Poly(z, {4.16666666666666019037e-02, -1.38888888888741095749e-03,
-                          2.48015872894767294178e-05, -2.75573143513906633035e-07,
-                          2.08757232129817482790e-09, -1.13596475577881948265e-11});
+  Value* p = ops.Poly(
+      z, {-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
+          2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10});
+  Value* q = ops.Poly(
+      z, {4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
+          -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11});
   // The derivatives at the high part: cos, to first order, and -sin.
   Value* sin_low = ops.Mad(ir.CreateFNeg(half), r.low, r.low);
   sin_low = ops.Mad(ir.CreateFMul(r.high, z), p, sin_low);
   Value* one = ops.Float(z, 1);
   Value* cos = ir.CreateFSub(one, half);
-  Value* cos_low = ops.Mad(ir.CreateFNeg(r.high), r.low,
-                           ir.CreateFSub(ir.CreateFSub(one, cos), half));
+  Value* cos_low =
+      ops.Mad(ir.CreateFNeg(r.high), r.low, ir.CreateFSub(ir.CreateFSub(one, cos), half));
   cos_low = ops.Mad(ir.CreateFMul(z, z), q, cos_low);
   return {{r.high, sin_low}, {cos, cos_low}, n.integer};
 }
@@ -177,22 +177,22 @@ Value* EmitTan(const LaneOps& ops, Value* x) {
 
 namespace {
 
-// atan(t) - t for 0 <= t <= 1, without the low part of t; Remez.
+// atan(t) - t for |t| <= tan(pi/8), without the low part of t; Remez, relative error 2^-64.
 Value* AtanTail(const LaneOps& ops, Value* t) {
   Value* z = ops.ir.CreateFMul(t, t);
-  Value* p = ops.Poly(
-      z, {-0.33333333333333093,   0.19999999999955438,    -0.14285714282802354,
-          0.1111111101365397,     -0.090909071192950951,  0.076922811870086831,
-          -0.066664149978952909,  0.058805925489659646,   -0.052538055001111956,
-          0.047232930984821432,   -0.042217169174435802,  0.036693503960104698,
-          -0.029985525117818476,  0.022085085989660325,   -0.013994920129974944,
-          0.0072633085534498186,  -0.0029193165197913329, 0.00084347579102185169,
-          -0.00015479520244369778, 1.348910138416874e-5});
+  Value* p = ops.Poly(z, {-0.33333333333333328, 0.19999999999997691, -0.14285714285390803,
+                          0.11111111088352138, -0.090909081508263813, 0.076922829012404189,
+                          -0.066662288654359615, 0.058770424658625265, -0.052185375902087525,
+                          0.045040916954397652, -0.033487096611866773, 0.015208006035776354});
   return ops.ir.CreateFMul(ops.ir.CreateFMul(t, z), p);
 }
 
-// For low <= high; 0/0 counts as 0 and inf/inf as 1, which gives C's table of special values.
-Pair QuotientUpToOne(const LaneOps& ops, Value* low, Value* high) {
+// low / high for low <= high, from tan(pi/8) on the tangent of what is beyond pi/4.
+struct Slope {
+  Value* diagonal;
+  Pair t;
+};
+Slope SlopeOf(const LaneOps& ops, Value* low, Value* high) {
   auto& ir = ops.ir;
   Value* zero = ops.Float(low, 0);
   Value* one = ops.Float(low, 1);
@@ -202,32 +202,37 @@ Pair QuotientUpToOne(const LaneOps& ops, Value* low, Value* high) {
                               ops.Float(low, 0x1p300), one);
   Value* scale = ir.CreateSelect(ir.CreateFCmpOGT(high, ops.Float(low, 0x1p700)),
                                  ops.Float(low, 0x1p-300), up);
-  const Pair t = EmitDivide(ops, {ir.CreateFMul(low, scale), zero},
-                            {ir.CreateFMul(high, scale), zero});
+  Value* a = ir.CreateFMul(low, scale);
+  Value* b = ir.CreateFMul(high, scale);
+  Value* beyond = ir.CreateFCmpOGT(a, ir.CreateFMul(b, ops.Float(b, 0.41421356237309503)));
+  const Pair over = Select(ops, beyond, EmitFastTwoSum(ops, ir.CreateFNeg(b), a), {a, zero});
+  const Pair under = Select(ops, beyond, EmitFastTwoSum(ops, b, a), {b, zero});
+  // 0/0 counts as 0 and inf/inf as 1, which gives C's table of special values.
   Value* special = ir.CreateOr(ir.CreateFCmpOEQ(high, zero), ir.CreateFCmpOEQ(high, inf));
-  Value* value = ir.CreateSelect(ir.CreateFCmpOEQ(low, inf), one, zero);
-  return Select(ops, special, {value, zero}, t);
+  const Pair t = Select(ops, special, {zero, zero}, EmitDivide(ops, over, under));
+  return {ir.CreateOr(beyond, ir.CreateFCmpOEQ(low, inf)), t};
 }
 
-// As f32's, with the quotient and the multiples of pi/2 as pairs (SLEEF's atan2 of 1 ulp).
+// As f32's, with the tangent and the multiples of pi/4 as pairs, and a second fold at pi/8.
 Value* Atan2OfF64(const LaneOps& ops, Value* y, Value* x) {
   auto& ir = ops.ir;
   Value* ay = ops.Abs(y);
   Value* ax = ops.Abs(x);
   Value* steep = ir.CreateFCmpOGT(ay, ax);
-  const Pair t = QuotientUpToOne(ops, ir.CreateSelect(steep, ax, ay),
-                                 ir.CreateSelect(steep, ay, ax));
-  Value* one = ops.Float(x, 1);
-  // The derivative 1 / (1 + t^2) carries the low part; its error counts twice as little again.
-  Value* slope = ir.CreateFDiv(one, ops.Mad(t.high, t.high, one));
-  Value* tail = ops.Mad(t.low, slope, AtanTail(ops, t.high));
+  const Slope slope = SlopeOf(ops, ir.CreateSelect(steep, ax, ay), ir.CreateSelect(steep, ay, ax));
+  const Pair& t = slope.t;
+  // 1 - t^2 is near enough to the derivative for the low part.
+  Value* low_tail = ops.Mad(ir.CreateFNeg(ir.CreateFMul(t.high, t.high)), t.low, t.low);
+  Value* tail = ir.CreateFAdd(low_tail, AtanTail(ops, t.high));
   Value* x_bits = ops.Bits(x);
   Value* left = ir.CreateICmpSLT(x_bits, ops.Int(x_bits, 0));
-  constexpr double kPi = std::numbers::pi, kPiLow = 1.2246467991473532e-16;
-  const Pair half_pi = {ops.Float(x, kPi / 2), ops.Float(x, kPiLow / 2)};
-  const Pair pi = {ops.Float(x, kPi), ops.Float(x, kPiLow)};
-  const Pair zero = {ops.Float(x, 0), ops.Float(x, 0)};
-  const Pair base = Select(ops, steep, half_pi, Select(ops, left, pi, zero));
+  auto quarters = [&](double n) -> Pair {
+    constexpr double kPi = std::numbers::pi, kPiLow = 1.2246467991473532e-16;
+    return {ops.Float(x, n * kPi / 4), ops.Float(x, n * kPiLow / 4)};  // 3 kPi is exact
+  };
+  const Pair octant = Select(ops, left, quarters(3), quarters(1));
+  const Pair axis = Select(ops, steep, quarters(2), Select(ops, left, quarters(4), quarters(0)));
+  const Pair base = Select(ops, slope.diagonal, octant, axis);
   Value* backwards = ir.CreateXor(steep, left);
   auto towards = [&](Value* v) { return ir.CreateSelect(backwards, ir.CreateFNeg(v), v); };
   const Pair sum = EmitFastTwoSum(ops, base.high, towards(t.high));
