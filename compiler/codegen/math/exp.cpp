@@ -5,6 +5,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "compiler/codegen/math/math.h"
+#include "compiler/codegen/math/pair.h"
 
 namespace fusemark::codegen {
 
@@ -34,31 +35,41 @@ Value* EmitScaleByPowerOf2(const LaneOps& ops, Value* value, Value* n) {
 
 namespace {
 
+constexpr double kLog2E = 1.44269504088896340736;
+
+// ln 2, its high part with few bits, so n * high is exact with and without FMA.
+struct Ln2 {
+  double high, low;
+};
+Ln2 Ln2For(bool f64) {
+  return f64 ? Ln2{6.93147180369123816490e-01, 1.90821492927058770002e-10}
+             : Ln2{0.693359375, -2.12194440054690583e-4};
+}
+
+// P of the header.
+Value* ExpPoly(const LaneOps& ops, Value* r) {
+  if (!ops.IsF64(r)) {
+    return ops.Poly(r, {0.4999999999990884209, 0.1666666671905057649, 0.04166666685506360237,
+                        0.008333298461329770233, 0.001388882391750371278, 0.0001989929151433393591,
+                        2.487627750910504636e-5});
+  }
+  return ops.Poly(r, {0.5, 0.1666666666666666667, 0.04166666666666667678, 0.008333333333333336066,
+                      0.001388888888887907282, 0.0001984126984370125082, 2.480158733644496446e-5,
+                      2.755731926548062978e-6, 2.75572632764946668e-7, 2.505205589324311965e-8,
+                      2.091813860127328393e-9, 1.609122911830391629e-10});
+}
+
 struct ExpParts {
   Value* n;      // integer
   Value* expm1;  // exp(r) - 1
 };
 
 ExpParts ReduceExp(const LaneOps& ops, Value* x) {
-  const bool f64 = ops.IsF64(x);
-  const Rounded n = EmitRoundScaled(ops, x, 1.44269504088896340736);
-  // The high part has few bits, so n * high is exact with and without FMA.
-  const double high = f64 ? 6.93147180369123816490e-01 : 0.693359375;
-  const double low = f64 ? 1.90821492927058770002e-10 : -2.12194440054690583e-4;
-  Value* r = ops.Mad(n.value, ops.Float(x, -high), x);
-  r = ops.Mad(n.value, ops.Float(x, -low), r);
-  Value* p = nullptr;
-  if (f64) {
-    p = ops.Poly(r, {0.5, 0.1666666666666666667, 0.04166666666666667678, 0.008333333333333336066,
-                     0.001388888888887907282, 0.0001984126984125370082, 2.480158733644496446e-5,
-                     2.755731926548062978e-6, 2.75572632764946668e-7, 2.505205589324311965e-8,
-                     2.091813860127328393e-9, 1.609122911830391629e-10});
-  } else {
-    p = ops.Poly(r, {0.4999999999990884209, 0.1666666671905057649, 0.04166666685506360237,
-                     0.008333298461329770233, 0.001388882391750371278, 0.0001989929151433393591,
-                     2.487627750910504636e-5});
-  }
-  return {n.integer, ops.Mad(ops.ir.CreateFMul(r, r), p, r)};
+  const Rounded n = EmitRoundScaled(ops, x, kLog2E);
+  const Ln2 ln2 = Ln2For(ops.IsF64(x));
+  Value* r = ops.Mad(n.value, ops.Float(x, -ln2.high), x);
+  r = ops.Mad(n.value, ops.Float(x, -ln2.low), r);
+  return {n.integer, ops.Mad(ops.ir.CreateFMul(r, r), ExpPoly(ops, r), r)};
 }
 
 // NaN passes through both.
@@ -80,6 +91,27 @@ Value* EmitExp(const LaneOps& ops, Value* x) {
   const ExpParts parts = ReduceExp(ops, clamped);
   Value* significand = ops.ir.CreateFAdd(parts.expm1, ops.Float(x, 1));
   return EmitScaleByPowerOf2(ops, significand, parts.n);
+}
+
+Value* EmitExpOfPair(const LaneOps& ops, const Pair& x) {
+  auto& ir = ops.ir;
+  const bool f64 = ops.IsF64(x.high);
+  Value* one = ops.Float(x.high, 1);
+  // Where the limits of EmitExp hold, the low part says nothing or is NaN.
+  const double high_limit = f64 ? 710 : 90, low_limit = f64 ? -746 : -105;
+  Value* clamped = ClampBelow(ops, ClampAbove(ops, x.high, high_limit), low_limit);
+  Value* inside = ir.CreateFCmpOEQ(clamped, x.high);
+  Value* x_low = ir.CreateSelect(inside, x.low, ops.Float(one, 0));
+  const Rounded n = EmitRoundScaled(ops, clamped, kLog2E);
+  const Ln2 ln2 = Ln2For(f64);
+  Value* coarse = ops.Mad(n.value, ops.Float(one, -ln2.high), clamped);
+  Value* fine = ops.Mad(n.value, ops.Float(one, -ln2.low), x_low);
+  const Pair r = EmitFastTwoSum(ops, coarse, fine);
+  const Pair head = EmitFastTwoSum(ops, one, r.high);
+  Value* tail = ops.Mad(r.low, r.high, r.low);
+  tail = ops.Mad(ir.CreateFMul(r.high, r.high), ExpPoly(ops, r.high), tail);
+  Value* significand = ir.CreateFAdd(head.high, ir.CreateFAdd(head.low, tail));
+  return EmitScaleByPowerOf2(ops, significand, n.integer);
 }
 
 Value* EmitExpm1(const LaneOps& ops, Value* x) {
@@ -114,23 +146,48 @@ Value* EmitTanh(const LaneOps& ops, Value* x) {
   return ops.CopySign(quotient, x);
 }
 
+namespace {
+
+// erf(x)/x - 1 in z = x^2, and -log(erfc(t))/t - 1 in t, the latter fitted (Remez) with the weight
+// that the result gives it: errors of 2^-57 below 1 and 2^-61 from there to 6 for f64.
+Value* ErfPoly(const LaneOps& ops, Value* z) {
+  if (!ops.IsF64(z)) {
+    return ops.Poly(z, {0.1283791666425301609, -0.3761263369816545256, 0.1128369395154156368,
+                        -0.02685927111212167532, 0.005200634830012057314, -0.0008137441287489590151,
+                        8.345233846973438731e-5});
+  }
+  return ops.Poly(z, {0.12837916709551257, -0.3761263890318352, 0.112837916709442,
+                      -0.026866170643113414, 0.0052239776061308422, -0.00085483259297662443,
+                      0.0001205529358693695, -1.4924712439534814e-5, 1.6447132699786621e-6,
+                      -1.6206318752969209e-7, 1.3710988704190523e-8, -7.7794629717615969e-10});
+}
+
+Value* LogErfcPoly(const LaneOps& ops, Value* t) {
+  if (!ops.IsF64(t)) {
+    return ops.Poly(t, {0.1286536990076033314, 0.6351301929970493541, 0.106271766214353947,
+                        -0.02379207747761797495, 0.003656634127229634699, -0.0003262864364409051627,
+                        1.157890315267479004e-5});
+  }
+  return ops.Poly(
+      t, {0.12837920105970222, 0.63661936472702199, 0.10277490035855526, -0.019136531544985068,
+          -0.00018925564276140265, 0.001659569670645233, -0.00053809945622145277,
+          -3.2532468915580314e-5, 0.00011702496854765123, -6.7747448015747576e-5,
+          2.5433063826959966e-5, -7.1416887699309054e-6, 1.5580189548555329e-6,
+          -2.6525829346238061e-7, 3.4739762788087425e-8, -3.388002900648534e-9,
+          2.3194244935627562e-10, -9.9465930124573382e-12, 2.0098484881571919e-13});
+}
+
+}  // namespace
+
 Value* EmitErf(const LaneOps& ops, Value* x) {
-  if (ops.IsF64(x)) return ops.LibmPerLane("erf", {x});
-  // Small: x + x P(x^2). Large: 1 - exp(-(t + t Q(t))), Q fitted to -log(erfc(t)) / t - 1 with the
-  // weight that the result gives it. From 4 on the result rounds to 1.
+  // Small: x + x P(x^2). Large: 1 - exp(-(t + t Q(t))). From 4 (6 for f64) on that rounds to 1.
+  const bool f64 = ops.IsF64(x);
   Value* a = ops.Abs(x);
-  Value* z = ops.ir.CreateFMul(x, x);
-  Value* p = ops.Poly(z, {0.1283791666425301609, -0.3761263369816545256, 0.1128369395154156368,
-                          -0.02685927111212167532, 0.005200634830012057314,
-                          -0.0008137441287489590151, 8.345233846973438731e-5});
-  Value* small = ops.Mad(p, x, x);
-  Value* t = ClampAbove(ops, a, 4);
-  Value* q = ops.Poly(t, {0.1286536990076033314, 0.6351301929970493541, 0.106271766214353947,
-                          -0.02379207747761797495, 0.003656634127229634699,
-                          -0.0003262864364409051627, 1.157890315267479004e-5});
-  Value* exponent = ops.ir.CreateFNeg(ops.Mad(q, t, t));
+  Value* small = ops.Mad(ErfPoly(ops, ops.ir.CreateFMul(x, x)), x, x);
+  Value* t = ClampAbove(ops, a, f64 ? 6 : 4);
+  Value* exponent = ops.ir.CreateFNeg(ops.Mad(LogErfcPoly(ops, t), t, t));
   Value* large = ops.ir.CreateFSub(ops.Float(x, 1), EmitExp(ops, exponent));
-  Value* is_small = ops.ir.CreateFCmpOLT(a, ops.Float(x, 0.93));
+  Value* is_small = ops.ir.CreateFCmpOLT(a, ops.Float(x, f64 ? 1 : 0.93));
   return ops.CopySign(ops.ir.CreateSelect(is_small, small, large), x);
 }
 

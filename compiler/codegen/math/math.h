@@ -2,7 +2,8 @@
 // any number of lanes. Errors are tested in tests/unit/codegen/math_test.cpp: at most 4 ulp for f32
 // over the whole range, with the special values of C's libm (NaN, infinities, -0, denormals).
 //
-// f64 has own code for exp, expm1, log, log1p, tanh and logistic; the rest calls libm lane by lane.
+// f64 has the same operations in vector code, with pairs (pair.h) where f32 computes in f64; libm
+// is left for rare lanes: huge angles, and remainders of quotients beyond the significand.
 // Nothing here changes rounding or denormal modes or relies on them being other than the default.
 #pragma once
 
