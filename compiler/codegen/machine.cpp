@@ -1,5 +1,6 @@
 #include "compiler/codegen/machine.h"
 
+#include <llvm/ADT/StringSet.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/Config/llvm-config.h>
@@ -22,10 +23,14 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "compiler/support/check.h"
+#include "compiler/support/strings.h"
 
 namespace fusemark::codegen {
 namespace {
@@ -63,14 +68,71 @@ std::unique_ptr<llvm::MCSubtargetInfo> Subtarget(const std::string& cpu,
       NativeTarget().createMCSubtargetInfo(HostTriple(), cpu, features));
 }
 
-CpuFeatures FeaturesOf(const loops::Target& target) {
-  const auto subtarget = Subtarget(target.cpu, target.features);
+llvm::StringSet<> Enabled(const llvm::MCSubtargetInfo& subtarget) {
+  llvm::StringSet<> names;
+  for (const auto& feature : subtarget.getEnabledProcessorFeatures()) names.insert(feature.Key);
+  return names;
+}
+
+// The entries of `features` that change something on `cpu`. LLVM reads the list again for every
+// subtarget, and a host's list names every feature there is. In two steps, as LLVM takes the list
+// in its order: what is switched on may imply what is switched off later.
+std::string Difference(const std::string& cpu, const std::string& features) {
+  const std::vector<std::string_view> entries = Split(features, ',');
+  const auto first_off = std::find_if(entries.begin(), entries.end(),
+                                      [](std::string_view e) { return e.substr(0, 1) != "+"; });
+  const bool sorted = std::all_of(first_off, entries.end(),
+                                  [](std::string_view e) { return e.substr(0, 1) == "-"; });
+  if (!sorted) return features;
+  std::string kept;
+  const auto keep = [&](std::string_view entry) {
+    kept += kept.empty() ? "" : ",";
+    kept += entry;
+  };
+  const llvm::StringSet<> own = Enabled(*Subtarget(cpu, ""));
+  std::for_each(entries.begin(), first_off, [&](std::string_view entry) {
+    if (!own.contains(entry.substr(1))) keep(entry);
+  });
+  const llvm::StringSet<> on = Enabled(*Subtarget(cpu, kept));
+  std::for_each(first_off, entries.end(), [&](std::string_view entry) {
+    if (on.contains(entry.substr(1))) keep(entry);
+  });
+  return kept;
+}
+
+// What LLVM makes of a CPU with a list of features: worked out once, as every kernel set asks.
+struct Known {
+  std::string difference;
+  std::vector<std::string> enabled;  // sorted
+};
+
+Known Learn(const std::string& cpu, const std::string& features) {
+  Known known{Difference(cpu, features), {}};
+  const llvm::StringSet<> on = Enabled(*Subtarget(cpu, known.difference));
+  for (const auto& name : on.keys()) known.enabled.push_back(name.str());
+  std::sort(known.enabled.begin(), known.enabled.end());
+  return known;
+}
+
+const Known& KnownOf(const std::string& cpu, const std::string& features) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, std::string>, Known> all;
+  const std::lock_guard lock(mutex);
+  const auto [it, fresh] = all.try_emplace({cpu, features});
+  if (fresh) it->second = Learn(cpu, features);
+  return it->second;
+}
+
+CpuFeatures FeaturesOf(const Known& known) {
+  const auto has = [&](const char* name) {
+    return std::binary_search(known.enabled.begin(), known.enabled.end(), name);
+  };
   const llvm::Triple triple(llvm::sys::getProcessTriple());
   CpuFeatures features;
   if (triple.isX86()) {
-    features.fma = subtarget->checkFeatures("+fma");
-    features.f16c = subtarget->checkFeatures("+f16c");
-    features.gather = subtarget->checkFeatures("+avx512f");
+    features.fma = has("fma");
+    features.f16c = has("f16c");
+    features.gather = has("avx512f");
   } else if (triple.isAArch64()) {
     features.fma = true;
     features.f16c = true;
@@ -89,12 +151,7 @@ bool IsKnownCpu(const std::string& cpu) {
 }
 
 std::vector<std::string> EnabledFeatures(const std::string& cpu, const std::string& features) {
-  const auto subtarget = Subtarget(cpu, features);
-  std::vector<std::string> names;
-  for (const auto& feature : subtarget->getEnabledProcessorFeatures())
-    names.emplace_back(feature.Key);
-  std::sort(names.begin(), names.end());
-  return names;
+  return KnownOf(cpu, features).enabled;
 }
 
 Result<Machine> Machine::Create(const loops::Target& target) {
@@ -108,10 +165,12 @@ Result<Machine> Machine::Create(const loops::Target& target) {
   Machine machine;
   machine.target_ = target;
   machine.target_.cpu = cpu;
-  machine.features_ = FeaturesOf(machine.target_);
+  const Known& known = KnownOf(cpu, target.features);
+  machine.difference_ = known.difference;
+  machine.features_ = FeaturesOf(known);
   llvm::TargetOptions options;
   machine.machine_.reset(NativeTarget().createTargetMachine(
-      HostTriple(), cpu, target.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      HostTriple(), cpu, machine.difference_, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
       llvm::CodeGenOptLevel::Default));
   FM_CHECK(machine.machine_ != nullptr);
   return machine;
@@ -128,7 +187,7 @@ void Machine::Prepare(llvm::Module& module) const {
 
 void Machine::AddAttributes(llvm::Function& function) const {
   function.addFnAttr("target-cpu", target_.cpu);
-  if (!target_.features.empty()) function.addFnAttr("target-features", target_.features);
+  if (!difference_.empty()) function.addFnAttr("target-features", difference_);
   // Without these LLVM splits 512-bit vectors on many CPUs (and spills what then does not fit).
   if (target_.vector_bytes >= 64) {
     function.addFnAttr("prefer-vector-width", "512");

@@ -23,6 +23,7 @@ class Machine {
 
   const CpuFeatures& features() const { return features_; }
   const loops::Target& target() const { return target_; }
+  const llvm::TargetMachine& llvm() const { return *machine_; }
 
   // Triple and data layout; before any function is added.
   void Prepare(llvm::Module& module) const;
@@ -39,6 +40,7 @@ class Machine {
  private:
   Machine() = default;
   loops::Target target_;
+  std::string difference_;  // of target_.features to what the CPU has by itself
   CpuFeatures features_;
   std::unique_ptr<llvm::TargetMachine> machine_;
 };

@@ -36,9 +36,8 @@ struct Job {
   std::vector<std::string> functions;  // filled by compiling
 };
 
-Result<std::unique_ptr<llvm::MemoryBuffer>> CompileBatch(const loops::Target& target, Job* jobs,
+Result<std::unique_ptr<llvm::MemoryBuffer>> CompileBatch(const codegen::Machine& machine, Job* jobs,
                                                          size_t count) {
-  FM_TRY(const codegen::Machine machine, codegen::Machine::Create(target));
   llvm::LLVMContext context;
   context.setDiscardValueNames(true);
   llvm::Module module(jobs[0].symbol, context);
@@ -74,10 +73,21 @@ Result<void> ForEach(size_t count, int threads, const std::function<Result<void>
   return Ok();
 }
 
+// Objects come compiled: LLJIT is not to set up target machines for a compiler of its own.
+class NoCompiler final : public orc::IRCompileLayer::IRCompiler {
+ public:
+  NoCompiler() : IRCompiler(orc::IRSymbolMapper::ManglingOptions()) {}
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> operator()(llvm::Module& module) override {
+    return llvm::createStringError("no compiler for module " + module.getName());
+  }
+};
+
 }  // namespace
 
 struct Jit::State {
-  loops::Target target;
+  explicit State(codegen::Machine machine) : machine(std::move(machine)) {}
+
+  codegen::Machine machine;  // for one thread at a time
   std::unique_ptr<orc::LLJIT> jit;
   std::mutex mutex;                                          // guards the two below and linking
   std::unordered_map<std::string, CompiledKernel> compiled;  // by canonical text
@@ -92,11 +102,18 @@ Jit::Jit(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Jit::~Jit() = default;
 
 Result<std::unique_ptr<Jit>> Jit::Create(const loops::Target& target) {
-  FM_TRY(const codegen::Machine machine, codegen::Machine::Create(target));
-  auto state = std::make_unique<State>();
-  state->target = machine.target();
+  FM_TRY(codegen::Machine machine, codegen::Machine::Create(target));
+  auto state = std::make_unique<State>(std::move(machine));
+  const llvm::TargetMachine& llvm = state->machine.llvm();
   // Objects come compiled, so the usual platform module of initialisers has nothing to do.
-  auto jit = orc::LLJITBuilder().setPlatformSetUp(orc::setUpInactivePlatform).create();
+  auto jit = orc::LLJITBuilder()
+                 .setJITTargetMachineBuilder(orc::JITTargetMachineBuilder(llvm.getTargetTriple()))
+                 .setDataLayout(llvm.createDataLayout())
+                 .setCompileFunctionCreator([](const orc::JITTargetMachineBuilder&) {
+                   return std::make_unique<NoCompiler>();
+                 })
+                 .setPlatformSetUp(orc::setUpInactivePlatform)
+                 .create();
   if (!jit) return codegen::FromLlvm(jit.takeError(), "creating the JIT");
   state->jit = std::move(*jit);
   FM_RETURN_IF_ERROR(state->DefineLibrary());
@@ -120,8 +137,13 @@ Result<void> Jit::State::CompileJobs(std::vector<Job>& jobs, int threads) {
   const size_t batches = (jobs.size() + batch - 1) / batch;
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> objects(batches);
   FM_RETURN_IF_ERROR(ForEach(batches, threads, [&](size_t i) -> Result<void> {
-    const size_t begin = i * batch;
-    FM_TRY(objects[i], CompileBatch(target, &jobs[begin], std::min(batch, jobs.size() - begin)));
+    const size_t begin = i * batch, size = std::min(batch, jobs.size() - begin);
+    if (i == 0) {
+      FM_TRY(objects[i], CompileBatch(machine, &jobs[begin], size));
+    } else {
+      FM_TRY(const codegen::Machine own, codegen::Machine::Create(machine.target()));
+      FM_TRY(objects[i], CompileBatch(own, &jobs[begin], size));
+    }
     return Ok();
   }));
   for (auto& object : objects) {
@@ -169,7 +191,7 @@ Result<std::vector<CompiledKernel>> Jit::Compile(const std::vector<const loops::
 
 Result<void*> Jit::CompileFunction(const std::string& symbol, const FillModule& fill) {
   const std::lock_guard lock(state_->mutex);
-  FM_TRY(const codegen::Machine machine, codegen::Machine::Create(state_->target));
+  const codegen::Machine& machine = state_->machine;
   llvm::LLVMContext context;
   context.setDiscardValueNames(true);
   llvm::Module module(symbol, context);
