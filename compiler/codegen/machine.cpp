@@ -219,9 +219,8 @@ void Machine::Optimize(llvm::Module& module) const {
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
                                                        /*UseMemorySSA=*/true));
   passes.addPass(llvm::GVNPass());
+  // Last: instruction selection combines what these two leave just as well as another round would.
   passes.addPass(llvm::DSEPass());
-  passes.addPass(llvm::InstCombinePass());
-  passes.addPass(llvm::SimplifyCFGPass());
   llvm::ModulePassManager module_passes;
   module_passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
   module_passes.run(module, module_analyses);
