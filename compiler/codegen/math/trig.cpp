@@ -189,6 +189,7 @@ Value* AtanTail(const LaneOps& ops, Value* t) {
 
 // low / high for low <= high, from tan(pi/8) on the tangent of what is beyond pi/4.
 struct Slope {
+  Value* tiny;  // and not zero: the error of the quotient underflows
   Value* diagonal;
   Pair t;
 };
@@ -210,7 +211,10 @@ Slope SlopeOf(const LaneOps& ops, Value* low, Value* high) {
   // 0/0 counts as 0 and inf/inf as 1, which gives C's table of special values.
   Value* special = ir.CreateOr(ir.CreateFCmpOEQ(high, zero), ir.CreateFCmpOEQ(high, inf));
   const Pair t = Select(ops, special, {zero, zero}, EmitDivide(ops, over, under));
-  return {ir.CreateOr(beyond, ir.CreateFCmpOEQ(low, inf)), t};
+  Value* tiny = ir.CreateOr(ir.CreateFCmpOLT(a, ops.Float(a, 0x1p-900)),
+                            ir.CreateFCmpOLT(a, ir.CreateFMul(b, ops.Float(b, 0x1p-900))));
+  tiny = ir.CreateAnd(tiny, ir.CreateFCmpOGT(low, zero));
+  return {tiny, ir.CreateOr(beyond, ir.CreateFCmpOEQ(low, inf)), t};
 }
 
 // As f32's, with the tangent and the multiples of pi/4 as pairs, and a second fold at pi/8.
@@ -237,7 +241,7 @@ Value* Atan2OfF64(const LaneOps& ops, Value* y, Value* x) {
   auto towards = [&](Value* v) { return ir.CreateSelect(backwards, ir.CreateFNeg(v), v); };
   const Pair sum = EmitFastTwoSum(ops, base.high, towards(t.high));
   Value* low = ir.CreateFAdd(ir.CreateFAdd(base.low, sum.low), towards(tail));
-  return ir.CreateFAdd(sum.high, low);
+  return EmitLibmWhere(ops, slope.tiny, ir.CreateFAdd(sum.high, low), "atan2", {ay, x});
 }
 
 Value* Atan2OfF32(const LaneOps& ops, Value* y, Value* x) {
