@@ -54,7 +54,7 @@ const UnaryCase kUnary[] = {
     {Op::kSine, [](long double x) { return std::sin(x); }, 2, 1},
     {Op::kCosine, [](long double x) { return std::cos(x); }, 2, 1},
     {Op::kTan, [](long double x) { return std::tan(x); }, 4, 1},
-    {Op::kCbrt, [](long double x) { return std::cbrt(x); }, 1, 4},
+    {Op::kCbrt, [](long double x) { return std::cbrt(x); }, 1, 1},
     {Op::kSqrt, [](long double x) { return std::sqrt(x); }, 0.5, 0.51},
     {Op::kRsqrt, Rsqrt, 1.5, 1.5},
 };
