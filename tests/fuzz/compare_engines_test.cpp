@@ -293,6 +293,17 @@ TEST(Judge, OnlyOverflowOfNarrowFloatsMayBeLeftOut) {
   EXPECT_NE(JudgeFloats(f32, {3e38F}, {1.5e38F}), "");
 }
 
+TEST(Judge, OnlyUnderflowOfNarrowFloatsMayBeLeftOut) {
+  const Module module = MustParse(R"(ENTRY e { p = f32[2] parameter(0)
+  h = f16[2] convert(p)
+  m = f16[2] multiply(h, h)
+  ROOT w = f32[2] convert(m) })");
+  EXPECT_EQ(JudgeFloats(module, {0x1p-20F, 1}, {0x1p-40F, 1}), "");
+  EXPECT_EQ(JudgeFloats(module, {0x1p-20F, 1}, {0, 1}), "");
+  EXPECT_NE(JudgeFloats(module, {0x1p-20F, 1}, {0x1p-20F, 1}), "");
+  EXPECT_NE(JudgeFloats(module, {0x1p-20F, 1}, {0x1p-40F, 0}), "");
+}
+
 TEST(Judge, BatchNormMayLeaveTheRangeInside) {
   // 1e-40 * 1e-18 is nothing, and yet 1e28 times as much is more.
   const Module module = MustParse(R"(ENTRY e { p = f32[2] parameter(0)

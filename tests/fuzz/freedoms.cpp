@@ -25,13 +25,17 @@ bool NamesItsType(Op op) {
          op == Op::kBitcast || op == Op::kStochasticConvert;
 }
 
-InstrId IsInfinite(Builder& builder, InstrId value) {
-  const Dims dims = builder[value].shape.dims;
-  const double infinity = std::numeric_limits<double>::infinity();
-  const InstrId bound = builder.Constant(ScalarLiteralOf(builder[value].shape.dtype, infinity));
-  return builder.Emit(Op::kCompare, ArrayShape(DType::kPred, dims),
-                      {builder.Unary(Op::kAbs, value), builder.Broadcast(bound, dims, {})},
-                      CompareAttrs{Direction::kEq});
+// Rounded to an infinity or to zero: nothing is left of the value.
+InstrId IsLost(Builder& builder, InstrId value) {
+  const Shape truth = ArrayShape(DType::kPred, builder[value].shape.dims);
+  const auto is = [&](double number) {
+    const InstrId bound = builder.Constant(ScalarLiteralOf(builder[value].shape.dtype, number));
+    return builder.Emit(Op::kCompare, truth,
+                        {builder.Unary(Op::kAbs, value), builder.Broadcast(bound, truth.dims, {})},
+                        CompareAttrs{Direction::kEq});
+  };
+  const InstrId infinite = is(std::numeric_limits<double>::infinity());
+  return builder.Emit(Op::kOr, truth, {infinite, is(0)});
 }
 
 }  // namespace
@@ -98,7 +102,7 @@ std::optional<InstrId> ExcessPrecision::Widened(Builder& builder, const Instr& i
   const InstrId rounded = builder.Convert(exact, instr.shape.dtype);
   const InstrId back = builder.Convert(rounded, DType::kF32);
   wide_[rounded.index] = builder.Emit(Op::kSelect, ArrayShape(DType::kF32, instr.shape.dims),
-                                      {IsInfinite(builder, rounded), exact, back});
+                                      {IsLost(builder, rounded), exact, back});
   return rounded;
 }
 

@@ -36,7 +36,7 @@ InstrId WithOpenInfinities(Builder& builder, InstrId value, std::mt19937_64& ran
 InstrId WithCancelledSums(Builder& builder, InstrId fft);
 
 // For one computation after the other: instructions on f16 and bf16 calculated in f32. A result is
-// rounded as ever, except to an infinity: then those who read it may see it unrounded.
+// rounded as ever, except to an infinity or to zero: its readers may then see it unrounded.
 class ExcessPrecision {
  public:
   // New computations come after the `count` that there are.
