@@ -305,9 +305,11 @@ class Scheduler {
   // Register tiles side by side in one panel: the left operand is read less often, as far as the
   // balance between threads allows and the next panel, which is fetched meanwhile, and the left
   // operand find a place in the second-level cache too.
-  int64_t TilesOfPanel(int64_t column_bytes, int64_t columns, int64_t tile) const {
+  // `copied`: the left operand is copied for every panel, so fewer and larger ones pay.
+  int64_t TilesOfPanel(int64_t column_bytes, int64_t columns, int64_t tile, bool copied) const {
     constexpr int64_t kMostTiles = 4, kPanelsPerThread = 4, kPartOfCache = 8;
-    const int64_t in_cache = target_.l2_bytes / kPartOfCache / (column_bytes * tile);
+    const int64_t place = copied ? PanelBytes() : target_.l2_bytes / kPartOfCache;
+    const int64_t in_cache = place / (column_bytes * tile);
     const int64_t balanced = columns / (tile * kPanelsPerThread * target_.threads);
     return std::clamp<int64_t>(std::min(in_cache, balanced), 1, kMostTiles);
   }
@@ -336,6 +338,8 @@ class Scheduler {
     const int64_t tile = TileRows(vectors, LargestExtent(m));
     if (column * lanes * vectors > cache) return false;
     if (blocked ? rows < 2 : rows < kPanelRows * tile) return false;
+    const auto left = RightOperand(kernel_, n, m);
+    const bool copied = left && RowsCollide(*left, tile);
     const Kernel before = kernel_;
     const size_t applied = list_.size();
     const std::string name = kernel_[*operand].name;
@@ -343,8 +347,8 @@ class Scheduler {
     for (size_t i = outer.size() - 1; i-- > first && done;)
       done = Try({PrimitiveKind::kReorder, {outer[i], n}, 0, ""});
     done = done &&
-           Tile(n, lanes * vectors * TilesOfPanel(column, columns, lanes * vectors), n + "p",
-                n + "c") &&
+           Tile(n, lanes * vectors * TilesOfPanel(column, columns, lanes * vectors, copied),
+                n + "p", n + "c") &&
            Tile(n + "c", lanes * vectors, n + "o", n + "t");
     for (const std::string& inner : {n + "t", n + "o"}) {
       for (size_t i = first; i + 1 < outer.size() && done; ++i)
@@ -376,17 +380,22 @@ class Scheduler {
     return false;
   }
 
-  // Rows of the left operand that lie a large power of two apart fall into the same few sets of the
-  // first-level cache and push each other out: a tile of them is copied into runs side by side.
+  // Rows that lie a large power of two apart fall into the same few sets of the first-level cache
+  // and push each other out.
+  bool RowsCollide(BufferId operand, int64_t rows) const {
+    constexpr int64_t kLine = 64, kSets = 64, kWays = 8;
+    const Buffer& buffer = kernel_[operand];
+    if (buffer.dims.empty()) return false;
+    const int64_t stride = buffer.dims.back() * ByteSize(buffer.dtype) / kLine;
+    return rows * 2 > kSets / std::gcd(kSets, stride) * kWays;
+  }
+
+  // Such a tile of the left operand is copied into runs side by side.
   void PackRows(const std::string& m, const std::string& n, const std::string& k, int64_t tile) {
-    constexpr int64_t kLine = 64, kSets = 64, kWays = 8, kRun = 64;
+    constexpr int64_t kRun = 64;
     const auto left = RightOperand(kernel_, n + "p", m + "o");
-    if (!left) return;
+    if (!left || !RowsCollide(*left, tile) || UnitStrides(kernel_, k, left) <= 0) return;
     const Buffer rows = kernel_[*left];
-    if (rows.dims.empty()) return;
-    const int64_t stride = rows.dims.back() * ByteSize(rows.dtype) / kLine;
-    const int64_t sets = kSets / std::gcd(kSets, stride);
-    if (tile * 2 <= sets * kWays || UnitStrides(kernel_, k, left) <= 0) return;
     const Kernel before = kernel_;
     const size_t applied = list_.size();
     if (Tile(k, kRun, k + "o", k + "i") && Pack(rows.name, m + "o", kRun)) return;
