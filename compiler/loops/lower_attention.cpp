@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/dot.h"
 #include "compiler/loops/lower_nests.h"
 #include "compiler/loops/lower_row.h"
 
@@ -41,17 +42,10 @@ struct DotSide {
 
 DotSide SideOf(const Emitter& emitter, const Instr& dot, size_t side) {
   const auto& attrs = dot.As<DotAttrs>();
-  DotSide result{dot.operands[side],
-                 side == 0 ? attrs.lhs_batch : attrs.rhs_batch,
-                 side == 0 ? attrs.lhs_contracting : attrs.rhs_contracting,
-                 {}};
-  const auto in = [](const Dims& dims, int64_t dim) {
-    return std::find(dims.begin(), dims.end(), dim) != dims.end();
-  };
-  for (int64_t dim = 0; dim < emitter.instr(result.id).shape.rank(); ++dim) {
-    if (!in(result.batch, dim) && !in(result.contracting, dim)) result.free.push_back(dim);
-  }
-  return result;
+  const InstrId id = dot.operands[side];
+  const Dims& batch = side == 0 ? attrs.lhs_batch : attrs.rhs_batch;
+  const Dims& contracting = side == 0 ? attrs.lhs_contracting : attrs.rhs_contracting;
+  return {id, batch, contracting, FreeDims(emitter.instr(id).shape.rank(), batch, contracting)};
 }
 
 class Attention {
@@ -95,6 +89,8 @@ class Attention {
       return Refuse("two dots, reductions between them and one result make one");
     scores_ = dots[0];
     output_ = dots[1];
+    after_scores_ = DependsOn(scores_);
+    after_output_ = DependsOn(output_);
     keys_ = SideOf(emitter_, Scores(), 1);
     const RowShape& row = stages_.shape();
     const auto rank = static_cast<int64_t>(row.dims.size());
@@ -106,11 +102,11 @@ class Attention {
   }
 
   Result<void> FindOutput() {
-    const std::vector<bool> after = DependsOn(scores_);
     const Instr& output = emitter_.instr(output_);
-    if (after[output.operands[0].index] == after[output.operands[1].index])
+    const bool left = after_scores_[output.operands[0].index];
+    if (left == after_scores_[output.operands[1].index])
       return Refuse("one operand of the second dot is made of the first");
-    weights_side_ = after[output.operands[0].index] ? 0 : 1;
+    weights_side_ = left ? 0 : 1;
     const DotSide weights = SideOf(emitter_, output, weights_side_);
     weights_ = weights.id;
     values_ = SideOf(emitter_, output, 1 - weights_side_);
@@ -128,14 +124,13 @@ class Attention {
 
   // From the second dot to the root.
   Result<void> FindChain() {
-    const std::vector<bool> after = DependsOn(output_);
     for (InstrId at = lowering_.request.roots[0]; at != output_;) {
       const Instr& in = emitter_.instr(at);
       chain_.insert(chain_.begin(), at);
       const auto from = std::find_if(in.operands.begin(), in.operands.end(),
-                                     [&](InstrId operand) { return after[operand.index]; });
+                                     [&](InstrId operand) { return after_output_[operand.index]; });
       const bool only = std::all_of(in.operands.begin(), in.operands.end(), [&](InstrId operand) {
-        return !after[operand.index] || operand == *from;
+        return !after_output_[operand.index] || operand == *from;
       });
       if (from == in.operands.end() || !only || !(IsMovement(in.op) || IsElementwise(in.op)))
         return Refuse("what follows the second dot is no chain of elementwise instructions");
@@ -159,10 +154,9 @@ class Attention {
   // Scores are read where they stand: their place is written over by the weights.
   Result<void> CheckBetween() const {
     const RowShape& row = stages_.shape();
-    const std::vector<bool> after = DependsOn(scores_), beyond = DependsOn(output_);
     const auto rows = row.Pick(row.kept);
-    for (uint32_t i = scores_.index + 1; i < after.size(); ++i) {
-      if (!after[i] || beyond[i]) continue;
+    for (uint32_t i = scores_.index + 1; i < after_scores_.size(); ++i) {
+      if (!after_scores_[i] || after_output_[i]) continue;
       const Instr& in = emitter_.instr({i});
       const bool in_place =
           IsElementwise(in.op) && (in.shape.dims == row.dims || in.shape.dims == rows);
@@ -317,7 +311,8 @@ class Attention {
   size_t weights_side_ = 0;  // of the second dot
   int64_t block_ = 0;        // rows
   DotSide keys_, values_;
-  std::vector<InstrId> chain_;  // after the second dot, the root last
+  std::vector<bool> after_scores_, after_output_;  // by instruction: made of it
+  std::vector<InstrId> chain_;                     // after the second dot, the root last
 };
 
 }  // namespace

@@ -76,6 +76,16 @@ class Scheduler {
     list_.push_back(std::move(primitive));
     return true;
   }
+  // Steps of which all apply, or none: false takes back what was done.
+  template <class Steps>
+  bool AllOrNothing(const Steps& steps) {
+    const Kernel before = kernel_;
+    const size_t applied = list_.size();
+    if (steps()) return true;
+    kernel_ = before;
+    list_.resize(applied);
+    return false;
+  }
   // Also refused when the proof fails: concurrent iterations that write one element.
   bool TryVerified(Primitive primitive) {
     Kernel changed = kernel_;
@@ -168,17 +178,7 @@ class Scheduler {
     const std::vector<std::string> loops = Chain('i');
     if (loops.empty() || TransposeByTiles(loops)) return;
     std::string inner = FuseInner(loops);
-    if (inner == loops.back() && loops.size() > 1) {
-      // Buffers are dense: seen as one dimension, elementwise work is one loop.
-      const Kernel before = kernel_;
-      if (TryVerified({PrimitiveKind::kFlatten, {}, 0, ""})) inner = FuseInner(loops);
-      if (inner == loops.back() || !Verify(Simplify(kernel_)).ok()) {
-        kernel_ = before;
-        list_.clear();
-        inner = loops.back();
-      }
-    }
-    VectorLoop(inner);
+    VectorLoop(inner == loops.back() ? FuseFlat(loops, "f") : inner);
   }
 
   // Where memory is written along the innermost loop but some operand runs along another one, `m`:
@@ -195,19 +195,17 @@ class Scheduler {
     }
     const int64_t lanes = Lanes();
     if (m + 1 == loops.size() || lanes < 2 || LargestExtent(n) < lanes) return false;
-    const Kernel before = kernel_;
-    const size_t applied = list_.size();
-    bool done =
-        Tile(loops[m], lanes, loops[m] + "o", loops[m] + "t") && Tile(n, lanes, n + "o", n + "v");
-    for (size_t i = m + 1; i < loops.size() && done; ++i) {
-      const std::string& inside = i + 1 < loops.size() ? loops[i] : n + "o";
-      done = Try({PrimitiveKind::kReorder, {loops[m] + "t", inside}, 0, ""}) &&
-             Try({PrimitiveKind::kReorder, {loops[m] + "o", inside}, 0, ""});
-    }
-    if (done && Vectorise(n + "v")) return UnrollSquare(loops[m] + "t", lanes), true;
-    kernel_ = before;
-    list_.resize(applied);
-    return false;
+    return AllOrNothing([&] {
+      bool done =
+          Tile(loops[m], lanes, loops[m] + "o", loops[m] + "t") && Tile(n, lanes, n + "o", n + "v");
+      for (size_t i = m + 1; i < loops.size() && done; ++i) {
+        const std::string& inside = i + 1 < loops.size() ? loops[i] : n + "o";
+        done = Try({PrimitiveKind::kReorder, {loops[m] + "t", inside}, 0, ""}) &&
+               Try({PrimitiveKind::kReorder, {loops[m] + "o", inside}, 0, ""});
+      }
+      if (done && Vectorise(n + "v")) return UnrollSquare(loops[m] + "t", lanes), true;
+      return false;
+    });
   }
 
   // The rows of a square are loaded at once and turned in registers where the loop is unrolled.
@@ -228,6 +226,18 @@ class Scheduler {
       ++fused;
     }
     return inner;
+  }
+
+  // The same where no neighbour joined: buffers are dense, so the loops may walk them as arrays of
+  // one dimension.
+  std::string FuseFlat(const std::vector<std::string>& loops, const std::string& prefix) {
+    std::string inner = loops.back();
+    const bool fused = loops.size() > 1 && AllOrNothing([&] {
+                         if (!TryVerified({PrimitiveKind::kFlatten, {}, 0, ""})) return false;
+                         inner = FuseInner(loops, prefix);
+                         return inner != loops.back() && Verify(Simplify(kernel_)).ok();
+                       });
+    return fused ? inner : loops.back();
   }
 
   // inner -> io { iu unroll { iv vector } }
@@ -340,37 +350,33 @@ class Scheduler {
     if (blocked ? rows < 2 : rows < kPanelRows * tile) return false;
     const auto left = RightOperand(kernel_, n, m);
     const bool copied = left && RowsCollide(*left, tile);
-    const Kernel before = kernel_;
-    const size_t applied = list_.size();
     const std::string name = kernel_[*operand].name;
-    bool done = true;
-    for (size_t i = outer.size() - 1; i-- > first && done;)
-      done = Try({PrimitiveKind::kReorder, {outer[i], n}, 0, ""});
-    done = done &&
-           Tile(n, lanes * vectors * TilesOfPanel(column, columns, lanes * vectors, copied),
-                n + "p", n + "c") &&
-           Tile(n + "c", lanes * vectors, n + "o", n + "t");
-    for (const std::string& inner : {n + "t", n + "o"}) {
-      for (size_t i = first; i + 1 < outer.size() && done; ++i)
-        done = Try({PrimitiveKind::kReorder, {inner, outer[i]}, 0, ""});
-    }
-    // A row tile of the left operand stays in the first-level cache for all tiles of the panel.
-    done = done && Tile(m, tile, m + "o", m + "t") &&
-           Try({PrimitiveKind::kReorder, {m + "t", n + "o"}, 0, ""}) &&
-           Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""}) &&
-           Try({PrimitiveKind::kDistribute, {m + "t"}, 0, ""}) &&
-           (!blocked || Try({PrimitiveKind::kBlockOperand, {name}, lanes * vectors, ""}));
-    if (done && LargestExtent(n + "p") > 1)
-      Try({PrimitiveKind::kPrefetch, {name, n + "p", summed.back().name}, 0, ""});
-    done = done && (blocked || Pack(name, n + "p", lanes * vectors)) &&
-           VectoriseTile(n + "t", vectors, lanes);
-    if (done) {
+    return AllOrNothing([&] {
+      bool done = true;
+      for (size_t i = outer.size() - 1; i-- > first && done;)
+        done = Try({PrimitiveKind::kReorder, {outer[i], n}, 0, ""});
+      done = done &&
+             Tile(n, lanes * vectors * TilesOfPanel(column, columns, lanes * vectors, copied),
+                  n + "p", n + "c") &&
+             Tile(n + "c", lanes * vectors, n + "o", n + "t");
+      for (const std::string& inner : {n + "t", n + "o"}) {
+        for (size_t i = first; i + 1 < outer.size() && done; ++i)
+          done = Try({PrimitiveKind::kReorder, {inner, outer[i]}, 0, ""});
+      }
+      // A row tile of the left operand stays in the first-level cache for all tiles of the panel.
+      done = done && Tile(m, tile, m + "o", m + "t") &&
+             Try({PrimitiveKind::kReorder, {m + "t", n + "o"}, 0, ""}) &&
+             Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""}) &&
+             Try({PrimitiveKind::kDistribute, {m + "t"}, 0, ""}) &&
+             (!blocked || Try({PrimitiveKind::kBlockOperand, {name}, lanes * vectors, ""}));
+      if (done && LargestExtent(n + "p") > 1)
+        Try({PrimitiveKind::kPrefetch, {name, n + "p", summed.back().name}, 0, ""});
+      done = done && (blocked || Pack(name, n + "p", lanes * vectors)) &&
+             VectoriseTile(n + "t", vectors, lanes);
+      if (!done) return false;
       PackRows(m, n, summed.back().name, tile);
       return Unroll(m + "t"), true;
-    }
-    kernel_ = before;
-    list_.resize(applied);
-    return false;
+    });
   }
 
   bool Lasts(BufferId operand) const {
@@ -396,27 +402,13 @@ class Scheduler {
     const auto left = RightOperand(kernel_, n + "p", m + "o");
     if (!left || !RowsCollide(*left, tile) || UnitStrides(kernel_, k, left) <= 0) return;
     const Buffer rows = kernel_[*left];
-    const Kernel before = kernel_;
-    const size_t applied = list_.size();
-    if (Tile(k, kRun, k + "o", k + "i") && Pack(rows.name, m + "o", kRun)) return;
-    kernel_ = before;
-    list_.resize(applied);
+    AllOrNothing([&] { return Tile(k, kRun, k + "o", k + "i") && Pack(rows.name, m + "o", kRun); });
   }
 
   // The innermost reduction loop after its contiguous neighbours joined it.
   std::string FuseReduced(const std::vector<std::string>& reduced) {
-    std::string k = FuseInner(reduced, "kf");
-    if (k == reduced.back() && reduced.size() > 1) {
-      const Kernel before = kernel_;
-      const size_t applied = list_.size();
-      if (TryVerified({PrimitiveKind::kFlatten, {}, 0, ""})) k = FuseInner(reduced, "kf");
-      if (k == reduced.back() || !Verify(Simplify(kernel_)).ok()) {
-        kernel_ = before;
-        list_.resize(applied);
-        k = reduced.back();
-      }
-    }
-    return k;
+    const std::string k = FuseInner(reduced, "kf");
+    return k == reduced.back() ? FuseFlat(reduced, "kf") : k;
   }
 
   // A long sum as a sum of partial sums, about as many as each is long: the rounding error grows
@@ -426,12 +418,7 @@ class Scheduler {
     if (extent > kLongSum) {
       int64_t partial = 16;
       while (partial * partial < extent) partial *= 2;
-      const Kernel before = kernel_;
-      const size_t applied = list_.size();
-      if (!Tile(k, partial, k + "b", k + "p") || !Privatise(k + "p")) {
-        kernel_ = before;
-        list_.resize(applied);
-      }
+      AllOrNothing([&] { return Tile(k, partial, k + "b", k + "p") && Privatise(k + "p"); });
     }
     std::string inner = LoopsNamed(k).empty() ? k + "b" : k;
     for (size_t i = reduced.size(); i-- > 0;) {
@@ -502,15 +489,11 @@ class Scheduler {
     const int64_t most = kRunBytes / WidestElement();
     const int64_t run = std::min(most, extent / target_.threads) / lanes * lanes;
     if (run < 2 * schedule_.unroll * lanes) return false;
-    const Kernel before = kernel_;
-    const size_t applied = list_.size();
-    if (Tile(n, run, n + "o", n + "t") && Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""})) {
-      VectorLoop(n + "t");
-      return true;
-    }
-    kernel_ = before;
-    list_.resize(applied);
-    return false;
+    const bool done = AllOrNothing([&] {
+      return Tile(n, run, n + "o", n + "t") && Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""});
+    });
+    if (done) VectorLoop(n + "t");
+    return done;
   }
 
   bool VectoriseTile(const std::string& loop, int64_t vectors, int64_t lanes) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "compiler/ir/dot.h"
 #include "compiler/ir/rewrite.h"
 #include "compiler/passes/passes.h"
 
@@ -11,15 +12,6 @@ namespace {
 
 bool Contains(const Dims& dims, int64_t d) {
   return std::find(dims.begin(), dims.end(), d) != dims.end();
-}
-
-// Dims of an operand of the given rank that are neither batch nor contracting, increasing.
-Dims FreeDims(int64_t rank, const Dims& batch, const Dims& contracting) {
-  Dims free;
-  for (int64_t d = 0; d < rank; ++d) {
-    if (!Contains(batch, d) && !Contains(contracting, d)) free.push_back(d);
-  }
-  return free;
 }
 
 // dot(transpose(x), ...) reads x itself, renumbered, if x's free dims keep their order (they appear

@@ -1,7 +1,8 @@
 #include "compiler/program/library_call.h"
 
-#include <algorithm>
 #include <optional>
+
+#include "compiler/ir/dot.h"
 
 namespace fusemark {
 namespace {
@@ -42,23 +43,12 @@ std::optional<Run> Collapse(const Shape& shape, const Dims& dims) {
   return run;
 }
 
-Dims FreeDims(const Shape& shape, const Dims& batch, const Dims& contracting) {
-  Dims free;
-  for (int64_t dim = 0; dim < shape.rank(); ++dim) {
-    const auto in = [&](const Dims& dims) {
-      return std::find(dims.begin(), dims.end(), dim) != dims.end();
-    };
-    if (!in(batch) && !in(contracting)) free.push_back(dim);
-  }
-  return free;
-}
-
 std::unique_ptr<LibraryKernel> Matmul(const Shape& lhs, const Shape& rhs, const Shape& result,
                                       const DotAttrs& dot) {
   const auto type = TypeOf(lhs, rhs, result);
   if (!type || !dot.algorithm.empty()) return nullptr;
-  const auto m = Collapse(lhs, FreeDims(lhs, dot.lhs_batch, dot.lhs_contracting));
-  const auto n = Collapse(rhs, FreeDims(rhs, dot.rhs_batch, dot.rhs_contracting));
+  const auto m = Collapse(lhs, FreeDims(lhs.rank(), dot.lhs_batch, dot.lhs_contracting));
+  const auto n = Collapse(rhs, FreeDims(rhs.rank(), dot.rhs_batch, dot.rhs_contracting));
   const auto lhs_k = Collapse(lhs, dot.lhs_contracting);
   const auto rhs_k = Collapse(rhs, dot.rhs_contracting);
   if (!m || !n || !lhs_k || !rhs_k || dot.lhs_contracting.empty()) return nullptr;
