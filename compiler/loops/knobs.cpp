@@ -56,8 +56,8 @@ constexpr Knob kKnobs[] = {
      "rows of a register tile; 0 = as many as the registers allow"},
     {"tile_n", &Schedule::tile_n, kTileN, kTileBits, 0, true, true,
      "vectors per row of a register tile"},
-    {"tile_k", &Schedule::tile_k, kTileK, kContractionBit, 0, false, true,
-     "cache block of a contraction along k; 0 = not blocked"},
+    {"tile_k", &Schedule::tile_k, kTileK, kContractionBit, kContractionBit, true, true,
+     "most of a contraction's sum in one cache block; 0 = not blocked"},
     {"use_library", &Schedule::use_library, kFlag, kContractionBit, kContractionBit, true, false,
      "library code instead of own code for a contraction, where it applies"},
 };

@@ -13,7 +13,8 @@ namespace {
 constexpr int64_t kFewestRows = 24, kFewestColumns = 16;
 // Rows that follow each other in memory, below which a register tile is half empty.
 constexpr int64_t kFewestRowsOfTile = 6;
-// Without blocks along the sum a deeper panel is so narrow that the left operand is read too often.
+// Where a sum is not cut into blocks, a deeper panel is so narrow that the left operand is read too
+// often.
 constexpr int64_t kDeepestSum = 2048;
 
 void VisitExpr(const Kernel& kernel, ExprId id, IndexAnalysis& analysis, const LoadVisitor& visit) {
@@ -111,6 +112,15 @@ std::vector<NamedLoop> LoopChain(const Kernel& kernel, char prefix) {
   return loops;
 }
 
+int64_t BlockOfSum(int64_t extent, int64_t most) {
+  constexpr int64_t kMultiple = 16;
+  for (int64_t depth = std::min(most, extent / 2); depth >= std::max(most / 2, kMultiple);
+       --depth) {
+    if (extent % depth == 0 && depth % kMultiple == 0) return depth;
+  }
+  return 0;
+}
+
 bool SuitsOwnCode(const Kernel& kernel) {
   if (kernel.klass != KernelClass::kContraction || kernel.body.size() != 1) return false;
   if (Branches(kernel.body)) return false;
@@ -135,8 +145,12 @@ bool SuitsOwnCode(const Kernel& kernel) {
     if (!MovesWith(kernel, *right, outer[i].name)) return false;
   }
   for (const NamedLoop& loop : summed) depth *= loop.extent;
+  const auto left = RightOperand(kernel, n.name, m.name);
+  const bool cut = summed.size() == 1 && first + 2 == outer.size() && left &&
+                   UnitStrides(kernel, summed.back().name, left) > 0 &&
+                   BlockOfSum(depth, Schedule().tile_k) > 0;
   return rows >= kFewestRows && m.extent >= kFewestRowsOfTile && n.extent >= kFewestColumns &&
-         depth <= kDeepestSum;
+         (depth <= kDeepestSum || cut);
 }
 
 Schedule DefaultSchedule(const Kernel& kernel) {

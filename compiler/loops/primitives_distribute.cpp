@@ -2,7 +2,9 @@
 //   for i { alloc acc[]; acc = 0; for k reduces { acc += ... }; store acc }
 // it makes
 //   alloc acc[i]; for i { acc[i] = 0 }; for k reduces { for i { acc[i] += ... } }; for i { store }
-// which, applied to both tile loops of a contraction, is its register tile.
+// which, applied to both tile loops of a contraction, is its register tile. A loop moves past one
+// reduction at a time: where another one stands inside of it, what is carried from block to block
+// of a deep sum stays outside, in local memory, and the next step moves on inward.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,6 +30,7 @@ class Distributor {
  public:
   Distributor(Kernel& kernel, VarId var) : kernel_(kernel), builder_(kernel), var_(var) {}
 
+  // Loops of the name that hold no reduction stay as they are: fission leaves such ones behind.
   Result<Block> operator()(Stmt loop) {
     if (loop.reduces) return Fail("its iterations carry a value");
     if (AnyStmt(loop.body, [](const Stmt& s) { return s.kind == StmtKind::kBarrier; }))
@@ -35,11 +38,13 @@ class Distributor {
     const bool branch = loop.body.size() == 1 && loop.body[0].kind == StmtKind::kIf &&
                         !UsesVar(kernel_, loop.body[0].value, var_);
     if (branch) return Unswitch(std::move(loop));
-    if (!HasReduction(loop.body)) return Fail("no reduction stands directly inside");
+    if (!HasReduction(loop.body)) return Block{std::move(loop)};
     if (loop.loop == LoopKind::kParallel || loop.loop == LoopKind::kBlock)
       return Fail("it is the parallel loop");
+    moved_ = true;
     return Split(std::move(loop));
   }
+  bool moved() const { return moved_; }
 
  private:
   Error Fail(std::string_view why) const {
@@ -68,6 +73,15 @@ class Distributor {
     return builder_.For(loop.var, loop.extent, std::move(body), loop.loop, false);
   }
 
+  // More than any register file holds is a tile in memory.
+  static Space SpaceOf(const Buffer& old, const std::vector<int64_t>& dims) {
+    constexpr int64_t kMostRegisterBytes = 4096;
+    int64_t bytes = ByteSize(old.dtype);
+    for (const int64_t dim : dims) bytes *= dim;
+    const bool small = old.space != Space::kRegister || bytes <= kMostRegisterBytes;
+    return small ? old.space : Space::kStack;
+  }
+
   // Local buffers of the body get one element per iteration.
   Block Expand(Stmt& loop) {
     Block allocs, rest;
@@ -80,7 +94,7 @@ class Distributor {
       const Buffer old = kernel_[stmt.buffer];
       std::vector<int64_t> dims = old.dims;
       dims.insert(dims.begin(), loop.extent);
-      const BufferId wide = builder_.AddLocal(old.name, old.dtype, dims, old.space);
+      const BufferId wide = builder_.AddLocal(old.name, old.dtype, dims, SpaceOf(old, dims));
       expansion.buffers[stmt.buffer] = {wide, {builder_.Use(var_)}};
       allocs.push_back(builder_.Alloc(wide));
     }
@@ -126,8 +140,8 @@ class Distributor {
       Stmt& stmt = loop.body[i];
       if (IsReduction(stmt)) {
         flush();
-        FM_TRY(Stmt moved, MoveInto(loop, std::move(stmt), prelude));
-        statements.push_back(std::move(moved));
+        stmt.body = {Around(loop, Joined(prelude, stmt.body))};
+        statements.push_back(std::move(stmt));
         continue;
       }
       group.push_back(stmt);
@@ -149,31 +163,28 @@ class Distributor {
     return both;
   }
 
-  // for var { for k reduces B } -> for k reduces { for var B }, further in where B reduces too.
-  Result<Stmt> MoveInto(const Stmt& loop, Stmt reduction, const Block& prelude) {
-    Stmt inner = Around(loop, Joined(prelude, reduction.body));
-    if (HasReduction(reduction.body)) {
-      Distributor deeper(kernel_, var_);
-      FM_TRY(reduction.body, deeper(std::move(inner)));
-    } else {
-      reduction.body = {std::move(inner)};
-    }
-    return reduction;
-  }
-
   Kernel& kernel_;
   Builder builder_;
   VarId var_;
   Block prelude_before_;  // the lets made before the open group
+  bool moved_ = false;
 };
 
 }  // namespace
 
 Result<void> Distribute(Kernel& kernel, const Primitive& p) {
   FM_TRY(const VarId var, LoopNamed(kernel, p.names[0]));
+  bool moved = false;
   FM_RETURN_IF_ERROR(ReplaceLoops(kernel.body, var, [&](Stmt loop) -> Result<Block> {
-    return Distributor(kernel, var)(std::move(loop));
+    Distributor distribute(kernel, var);
+    auto result = distribute(std::move(loop));
+    moved |= distribute.moved();
+    return result;
   }));
+  if (!moved) {
+    return Invalid(fmt::format("cannot distribute loop {}: no reduction stands directly inside",
+                               kernel[var].name));
+  }
   RemoveDeadLets(kernel);
   return Ok();
 }

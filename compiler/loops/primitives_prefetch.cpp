@@ -26,18 +26,19 @@ class Prefetcher {
   Prefetcher(Kernel& kernel, BufferId operand, VarId ahead, VarId in)
       : kernel_(kernel), builder_(kernel), operand_(operand), ahead_(ahead), in_(in) {}
 
+  // Loops of the name that hold no loop to ask in stay as they are.
   Result<void> Run() {
-    return ReplaceLoops(kernel_.body, ahead_, [&](Stmt outer) -> Result<Block> {
-      bool any = false;
+    bool any = false;
+    FM_RETURN_IF_ERROR(ReplaceLoops(kernel_.body, ahead_, [&](Stmt outer) -> Result<Block> {
       FM_RETURN_IF_ERROR(ReplaceLoops(outer.body, in_, [&](Stmt loop) -> Result<Block> {
         FM_TRY(Stmt fetch, Fetch(loop));
         loop.body.insert(loop.body.begin(), std::move(fetch));
         any = true;
         return Block{std::move(loop)};
       }));
-      if (!any) return Fail("it holds no loop " + kernel_[in_].name);
       return Block{std::move(outer)};
-    });
+    }));
+    return any ? Ok() : Result<void>(Fail("it holds no loop " + kernel_[in_].name));
   }
 
  private:
@@ -72,7 +73,12 @@ class Prefetcher {
     Site site;
     if (!FindIn(loop.body, site) || site.indices.empty()) return Fail("it is not read inside");
     const Stmt* along = nullptr;
+    Substitution later;
     for (const Stmt* inner : site.loops) {
+      if (inner->extent == 1) {
+        later.vars[inner->var] = builder_.Index(0);
+        continue;
+      }
       const bool used = std::any_of(site.indices.begin(), site.indices.end(), [&](ExprId index) {
         return UsesVar(kernel_, index, inner->var);
       });
@@ -81,7 +87,6 @@ class Prefetcher {
     }
     if (BindsUsed(loop.body, site)) return Fail("an index is computed inside");
     const int64_t line = kLineBytes / ByteSize(kernel_[operand_].dtype);
-    Substitution later;
     later.vars[ahead_] = builder_.Add(builder_.Use(ahead_), builder_.Index(1));
     if (along == nullptr) return Asked(site, later);
     const VarId var = builder_.SameVar("pf");

@@ -26,9 +26,11 @@ class Stager {
   Stager(Kernel& kernel, BufferId buffer, VarId loop, Space space, int64_t run)
       : kernel_(kernel), buffer_(buffer), loop_(loop), space_(space), run_(run) {}
 
+  // Loops of the name that do not read the operand stay as they are.
   Result<void> Run() {
     IndexAnalysis analysis(kernel_);
-    return Walk(kernel_.body, analysis);
+    FM_RETURN_IF_ERROR(Walk(kernel_.body, analysis));
+    return staged_ ? Ok() : Result<void>(Fail("it is not read inside"));
   }
 
  private:
@@ -128,7 +130,8 @@ class Stager {
   Result<void> StageIn(Stmt& loop, IndexAnalysis& analysis) {
     std::optional<Tile> tile;
     FM_RETURN_IF_ERROR(Gather(loop.body, analysis, tile));
-    if (!tile) return Fail("it is not read inside");
+    if (!tile) return Ok();
+    staged_ = true;
     std::vector<int64_t> dims;
     for (const Range& range : tile->inner) {
       if (!range.bounded()) return Fail("an index inside is not bounded");
@@ -235,6 +238,7 @@ class Stager {
   Space space_;
   int64_t run_;
   std::vector<VarId> fixed_;  // loops around, the staged one included
+  bool staged_ = false;
 };
 
 }  // namespace

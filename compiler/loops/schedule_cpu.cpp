@@ -21,6 +21,8 @@ constexpr double kForkJoins = 10;
 constexpr int64_t kLongSum = 128;
 // Row tiles that must use a panel of columns before copying it pays.
 constexpr int64_t kPanelRows = 2;
+// What a panel, and the rows that are kept beside it, may take of the second-level cache.
+constexpr int64_t kPartOfCache = 8;
 constexpr int64_t kMaxVectorBytes = 64;  // the largest of the knob's domain
 // Bodies times unrolled iterations beyond this make the code grow for nothing.
 constexpr int64_t kUnrolledStatements = 96;
@@ -71,7 +73,12 @@ class Scheduler {
   // ---- tried on a copy: what is not legal here is left out ----
   bool Try(Primitive primitive) {
     Kernel changed = kernel_;
-    if (!Apply(changed, primitive).ok()) return false;
+    if (auto r = Apply(changed, primitive); !r.ok()) {
+      if (getenv("DBG"))
+        fprintf(stderr, "%s: %s\n", PrintPrimitives({primitive}).c_str(),
+                r.error().message.c_str());
+      return false;
+    }
     kernel_ = std::move(changed);
     list_.push_back(std::move(primitive));
     return true;
@@ -100,6 +107,18 @@ class Scheduler {
   }
   bool Vectorise(const std::string& loop) {
     return TryVerified({PrimitiveKind::kVectorise, {loop}, 0, ""});
+  }
+  // Past every reduction that stands inside, one after the other.
+  bool Distribute(const std::string& loop) {
+    int levels = 0;
+    while (DistributeOnce(loop)) ++levels;
+    return levels > 0;
+  }
+  bool DistributeOnce(const std::string& loop) {
+    return Try({PrimitiveKind::kDistribute, {loop}, 0, ""});
+  }
+  bool Reorder(const std::string& outer, const std::string& inner) {
+    return Try({PrimitiveKind::kReorder, {outer, inner}, 0, ""});
   }
   bool Unroll(const std::string& loop) { return Try({PrimitiveKind::kUnroll, {loop}, 0, ""}); }
 
@@ -200,8 +219,7 @@ class Scheduler {
           Tile(loops[m], lanes, loops[m] + "o", loops[m] + "t") && Tile(n, lanes, n + "o", n + "v");
       for (size_t i = m + 1; i < loops.size() && done; ++i) {
         const std::string& inside = i + 1 < loops.size() ? loops[i] : n + "o";
-        done = Try({PrimitiveKind::kReorder, {loops[m] + "t", inside}, 0, ""}) &&
-               Try({PrimitiveKind::kReorder, {loops[m] + "o", inside}, 0, ""});
+        done = Reorder(loops[m] + "t", inside) && Reorder(loops[m] + "o", inside);
       }
       if (done && Vectorise(n + "v")) return UnrollSquare(loops[m] + "t", lanes), true;
       return false;
@@ -317,66 +335,154 @@ class Scheduler {
   // operand find a place in the second-level cache too.
   // `copied`: the left operand is copied for every panel, so fewer and larger ones pay.
   int64_t TilesOfPanel(int64_t column_bytes, int64_t columns, int64_t tile, bool copied) const {
-    constexpr int64_t kMostTiles = 4, kPanelsPerThread = 4, kPartOfCache = 8;
+    constexpr int64_t kMostTiles = 4, kPanelsPerThread = 4;
     const int64_t place = copied ? PanelBytes() : target_.l2_bytes / kPartOfCache;
     const int64_t in_cache = place / (column_bytes * tile);
     const int64_t balanced = columns / (tile * kPanelsPerThread * target_.threads);
     return std::clamp<int64_t>(std::min(in_cache, balanced), 1, kMostTiles);
   }
 
+  // A product whose right operand is used in panels of columns.
+  struct Panel {
+    std::string operand;         // the right one
+    std::vector<std::string> i;  // the loops over rows, which read the same of it again, outermost
+                                 // first
+    std::string n;               // the loop over columns
+    int64_t rows = 1, columns = 0;
+    int64_t column_bytes = 0;       // of the whole sum
+    int64_t vectors = 0, tile = 0;  // the register tile: vectors of columns, rows
+    std::optional<BufferId> left;
+    bool blocked = false;  // the operand lasts, so it has been brought into that form once for all
+  };
+
+  std::optional<Panel> PanelOf(const std::vector<std::string>& outer, bool blocked) const {
+    Panel panel{.n = outer.back(), .blocked = blocked};
+    const std::string& m = outer[outer.size() - 2];
+    const auto operand = RightOperand(kernel_, m, panel.n);
+    panel.columns = LargestExtent(panel.n);
+    if (Lanes() < 2 || panel.columns < Lanes() || !operand) return std::nullopt;
+    if (UnitStrides(kernel_, panel.n, operand) <= 0) return std::nullopt;
+    if (blocked && !Lasts(*operand)) return std::nullopt;
+    size_t first = outer.size() - 1;
+    while (first > 0 && !MovesWith(kernel_, *operand, outer[first - 1]))
+      panel.rows *= LargestExtent(outer[--first]);
+    panel.i.assign(outer.begin() + static_cast<std::ptrdiff_t>(first), outer.end() - 1);
+    panel.operand = kernel_[*operand].name;
+    panel.column_bytes = ByteSize(kernel_[*operand].dtype);
+    for (const NamedLoop& loop : LoopChain(kernel_, 'k')) panel.column_bytes *= loop.extent;
+    if (panel.column_bytes * panel.columns < PanelBytes()) return std::nullopt;  // stays in cache
+    panel.left = RightOperand(kernel_, panel.n, m);
+    return panel;
+  }
+
+  // Fills in the register tile; false: the panel is not used often enough to pay for its copy.
+  bool TileOf(Panel& panel, int64_t vectors, int64_t rows) const {
+    panel.vectors = vectors;
+    panel.tile = TileRows(vectors, rows);
+    return panel.blocked ? panel.rows >= 2 : panel.rows >= kPanelRows * panel.tile;
+  }
+
   // A large product, one panel of columns after the other: the panel of the right operand is copied
   // to the stack, where its rows are neighbours, and all row tiles use it from there.
-  // `blocked`: the operand lasts, so it has been brought into that form once and for all.
   bool Panels(const std::vector<std::string>& outer, bool blocked) {
-    const std::string n = outer.back(), m = outer[outer.size() - 2];
-    const int64_t columns = LargestExtent(n), lanes = Lanes();
-    const auto operand = RightOperand(kernel_, m, n);
-    if (lanes < 2 || columns < lanes || !operand) return false;
-    if (UnitStrides(kernel_, n, operand) <= 0) return false;
-    if (blocked && !Lasts(*operand)) return false;
-    // Inside of a panel: the loops that read the same of the right operand again.
-    size_t first = outer.size() - 1;
-    int64_t rows = 1, column = ByteSize(kernel_[*operand].dtype);
-    while (first > 0 && !MovesWith(kernel_, *operand, outer[first - 1]))
-      rows *= LargestExtent(outer[--first]);
-    const std::vector<NamedLoop> summed = LoopChain(kernel_, 'k');
-    for (const NamedLoop& loop : summed) column *= loop.extent;
-    const int64_t cache = PanelBytes();
-    if (column * columns < cache) return false;  // the whole of it stays in the cache
-    int64_t vectors = TileVectors(columns, lanes);
+    auto panel = PanelOf(outer, blocked);
+    if (!panel || panel->i.empty()) return false;
+    if (DeepPanels(*panel)) return true;
+    const int64_t lanes = Lanes(), cache = PanelBytes(), column = panel->column_bytes;
+    int64_t vectors = TileVectors(panel->columns, lanes);
     while (vectors > 1 && column * lanes * vectors > cache) --vectors;
-    const int64_t tile = TileRows(vectors, LargestExtent(m));
     if (column * lanes * vectors > cache) return false;
-    if (blocked ? rows < 2 : rows < kPanelRows * tile) return false;
-    const auto left = RightOperand(kernel_, n, m);
-    const bool copied = left && RowsCollide(*left, tile);
-    const std::string name = kernel_[*operand].name;
+    if (!TileOf(*panel, vectors, LargestExtent(panel->i.back()))) return false;
+    return AllOrNothing([&] { return WholePanels(*panel, lanes * vectors); });
+  }
+
+  bool WholePanels(const Panel& panel, int64_t columns) {
+    const std::string &n = panel.n, &m = panel.i.back();
+    const std::string k = LoopChain(kernel_, 'k').back().name;
+    const bool copied = panel.left && RowsCollide(*panel.left, panel.tile);
+    const int64_t tiles = TilesOfPanel(panel.column_bytes, panel.columns, columns, copied);
+    bool done = true;
+    for (size_t i = panel.i.size(); i-- > 0 && done;) done = Reorder(panel.i[i], n);
+    done = done && Tile(n, columns * tiles, n + "p", n + "c") &&
+           Tile(n + "c", columns, n + "o", n + "t");
+    for (const std::string& inner : {n + "t", n + "o"}) {
+      for (size_t i = 0; i < panel.i.size() && done; ++i) done = Reorder(inner, panel.i[i]);
+    }
+    // A row tile of the left operand stays in the first-level cache for all tiles of the panel.
+    done = done && Tile(m, panel.tile, m + "o", m + "t") && Reorder(m + "t", n + "o") &&
+           Distribute(n + "t") && Distribute(m + "t") && BringRight(panel, columns, n + "p", k) &&
+           VectoriseTile(n + "t", panel.vectors, Lanes());
+    if (!done) return false;
+    PackRows(m, n, k, panel.tile);
+    return Unroll(m + "t"), true;
+  }
+
+  // The columns of the right operand that an iteration of `loop` needs come as runs of `columns`
+  // that stand behind each other; the next iteration's are fetched meanwhile, in loop `k`.
+  bool BringRight(const Panel& panel, int64_t columns, const std::string& loop,
+                  const std::string& k) {
+    if (panel.blocked && !Try({PrimitiveKind::kBlockOperand, {panel.operand}, columns, ""}))
+      return false;
+    if (LargestExtent(loop) > 1) Try({PrimitiveKind::kPrefetch, {panel.operand, loop, k}, 0, ""});
+    return panel.blocked || Pack(panel.operand, loop, columns);
+  }
+
+  // A deep sum, one block of it after the other: of each, the rows are copied to where they are
+  // neighbours and stay in the second-level cache, a tile of columns in the first-level one. The
+  // sums of the whole panel wait in local memory meanwhile.
+  bool DeepPanels(Panel panel) {
+    const std::vector<NamedLoop> summed = LoopChain(kernel_, 'k');
+    if (summed.size() != 1 || panel.i.size() != 1 || !panel.left || schedule_.tile_k == 0)
+      return false;
+    const std::string &n = panel.n, &m = panel.i.back(), &k = summed.back().name;
+    const int64_t depth = BlockOfSum(summed.back().extent, schedule_.tile_k);
+    if (depth == 0 || UnitStrides(kernel_, k, panel.left) <= 0) return false;
+    const int64_t element = ByteSize(kernel_[*panel.left].dtype);
+    const int64_t rows =
+        EqualPart(panel.rows, 1, target_.l2_bytes / kPartOfCache / (depth * element));
+    if (!TileOf(panel, TileVectors(panel.columns, Lanes()), rows)) return false;
+    const int64_t columns = Lanes() * panel.vectors;
+    if (panel.column_bytes * columns < target_.l2_bytes / kPartOfCache) return false;
+    const int64_t wide = ColumnsOfSums(panel, rows, columns, depth);
     return AllOrNothing([&] {
-      bool done = true;
-      for (size_t i = outer.size() - 1; i-- > first && done;)
-        done = Try({PrimitiveKind::kReorder, {outer[i], n}, 0, ""});
-      done = done &&
-             Tile(n, lanes * vectors * TilesOfPanel(column, columns, lanes * vectors, copied),
-                  n + "p", n + "c") &&
-             Tile(n + "c", lanes * vectors, n + "o", n + "t");
-      for (const std::string& inner : {n + "t", n + "o"}) {
-        for (size_t i = first; i + 1 < outer.size() && done; ++i)
-          done = Try({PrimitiveKind::kReorder, {inner, outer[i]}, 0, ""});
-      }
-      // A row tile of the left operand stays in the first-level cache for all tiles of the panel.
-      done = done && Tile(m, tile, m + "o", m + "t") &&
-             Try({PrimitiveKind::kReorder, {m + "t", n + "o"}, 0, ""}) &&
-             Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""}) &&
-             Try({PrimitiveKind::kDistribute, {m + "t"}, 0, ""}) &&
-             (!blocked || Try({PrimitiveKind::kBlockOperand, {name}, lanes * vectors, ""}));
-      if (done && LargestExtent(n + "p") > 1)
-        Try({PrimitiveKind::kPrefetch, {name, n + "p", summed.back().name}, 0, ""});
-      done = done && (blocked || Pack(name, n + "p", lanes * vectors)) &&
-             VectoriseTile(n + "t", vectors, lanes);
-      if (!done) return false;
-      PackRows(m, n, summed.back().name, tile);
-      return Unroll(m + "t"), true;
+      bool done = Reorder(m, n) && Tile(n, wide, n + "p", n + "c");
+      done = done && Reorder(n + "c", m) && Tile(m, rows, m + "p", m + "c") &&
+             Tile(k, depth, k + "b", k + "i") && Privatise(k + "i") && DistributeOnce(n + "c") &&
+             DistributeOnce(m + "c");
+      done = done && Tile(n + "c", columns, n + "o", n + "t") && Reorder(m + "c", n + "o") &&
+             Tile(m + "c", panel.tile, m + "o", m + "t") && Distribute(n + "t") &&
+             Distribute(m + "t") && BringRight(panel, columns, n + "o", k + "is") &&
+             Pack(kernel_[*panel.left].name, k + "b", depth) &&
+             VectoriseTile(n + "t", panel.vectors, Lanes());
+      return done && Unroll(m + "t");
     });
+  }
+
+  // Columns whose sums are kept at a time, for each thread some. A last part of another size has
+  // arrays of its own, which the stack has to hold as well.
+  int64_t ColumnsOfSums(const Panel& panel, int64_t rows, int64_t columns, int64_t depth) const {
+    const int64_t element = ByteSize(kernel_[*panel.left].dtype);
+    const int64_t extent = (panel.columns + target_.threads - 1) / target_.threads;
+    int64_t wide = columns;
+    for (int64_t copies = panel.rows % rows == 0 ? 1 : 2; copies <= 4; copies *= 2) {
+      const int64_t beside = copies > 1 ? rows * depth * element : 0;
+      const int64_t sums = (PanelBytes() / copies - beside) / (rows * element);
+      wide = EqualPart(extent, columns, sums);
+      if (panel.columns % wide == 0) break;
+    }
+    return wide;
+  }
+
+  // `extent` in equal parts of at most `most`, each a multiple of `unit`, or one part at least;
+  // with no rest if that takes parts not much smaller.
+  static int64_t EqualPart(int64_t extent, int64_t unit, int64_t most) {
+    const int64_t units = (extent + unit - 1) / unit;
+    const int64_t fit = std::clamp<int64_t>(most / unit, 1, units);
+    for (int64_t part = fit; part >= (fit + 1) / 2; --part) {
+      if (extent % (part * unit) == 0) return part * unit;
+    }
+    const int64_t parts = (units + fit - 1) / fit;
+    return (units + parts - 1) / parts * unit;
   }
 
   bool Lasts(BufferId operand) const {
@@ -470,9 +576,9 @@ class Scheduler {
       const int64_t tile = TileRows(vectors, LargestExtent(m));
       rows = tile > 1 && Tile(m, tile, m + "o", m + "t");
     }
-    if (rows) Try({PrimitiveKind::kReorder, {m + "t", n + "o"}, 0, ""});
-    const bool moved = Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""});
-    if (moved && rows && Try({PrimitiveKind::kDistribute, {m + "t"}, 0, ""})) Unroll(m + "t");
+    if (rows) Reorder(m + "t", n + "o");
+    const bool moved = Distribute(n + "t");
+    if (moved && rows && Distribute(m + "t")) Unroll(m + "t");
     VectoriseTile(n + "t", vectors, lanes);
   }
 
@@ -489,9 +595,8 @@ class Scheduler {
     const int64_t most = kRunBytes / WidestElement();
     const int64_t run = std::min(most, extent / target_.threads) / lanes * lanes;
     if (run < 2 * schedule_.unroll * lanes) return false;
-    const bool done = AllOrNothing([&] {
-      return Tile(n, run, n + "o", n + "t") && Try({PrimitiveKind::kDistribute, {n + "t"}, 0, ""});
-    });
+    const bool done =
+        AllOrNothing([&] { return Tile(n, run, n + "o", n + "t") && Distribute(n + "t"); });
     if (done) VectorLoop(n + "t");
     return done;
   }
@@ -505,13 +610,19 @@ class Scheduler {
   // Copies with vectors: the innermost loop of the copy runs along the columns.
   bool Pack(const std::string& operand, const std::string& loop, int64_t run) {
     if (!Try({PrimitiveKind::kPack, {operand, loop}, run, ""})) return false;
-    const Stmt* copy = nullptr;
+    bool vectors = true;
+    for (const std::string& copy : CopiesIn(loop)) vectors = vectors && Vectorise(copy);
+    return vectors;
+  }
+  std::vector<std::string> CopiesIn(const std::string& loop) const {
+    std::vector<std::string> names;
     for (const Stmt* panel : LoopsNamed(loop)) {
-      if (panel->body.size() > 1 && panel->body[1].kind == StmtKind::kFor) copy = &panel->body[1];
+      if (panel->body.size() < 2 || panel->body[0].kind != StmtKind::kAlloc) continue;
+      const Stmt* copy = &panel->body[1];
+      while (copy->body.size() == 1 && copy->body[0].kind == StmtKind::kFor) copy = &copy->body[0];
+      names.push_back(kernel_[copy->var].name);
     }
-    if (copy == nullptr) return false;
-    while (copy->body.size() == 1 && copy->body[0].kind == StmtKind::kFor) copy = &copy->body[0];
-    return Vectorise(std::string(kernel_[copy->var].name));
+    return names;
   }
 
   void Row(const std::string& j) {
@@ -524,8 +635,8 @@ class Scheduler {
     const int64_t lanes = Lanes();
     if (lanes >= 2 && LargestExtent("x0") >= lanes && Tile("x0", lanes, "x0o", "x0v")) {
       const bool square = LargestExtent("y0") >= lanes && Tile("y0", lanes, "y0o", "y0t");
-      if (square) Try({PrimitiveKind::kReorder, {"x0v", "y0o"}, 0, ""});
-      Try({PrimitiveKind::kReorder, {"x0v", square ? "y0t" : "y0"}, 0, ""});
+      if (square) Reorder("x0v", "y0o");
+      Reorder("x0v", square ? "y0t" : "y0");
       Vectorise("x0v");
       if (square) UnrollSquare("y0t", lanes);
     }

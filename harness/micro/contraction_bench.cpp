@@ -169,7 +169,9 @@ void BM_Product(benchmark::State& state, const Product& product) {
   auto own = Prepare(*module, threads);
   auto library = PrepareLibrary(product, *module);
   const auto inputs = SynthesiseInputs(*module, "product", {});
-  if (!own.ok() || !library.ok() || !inputs.ok()) return state.SkipWithError("it does not compile");
+  if (!own.ok()) return state.SkipWithError(own.error().message.c_str());
+  if (!library.ok()) return state.SkipWithError(library.error().message.c_str());
+  if (!inputs.ok()) return state.SkipWithError(inputs.error().message.c_str());
   std::vector<const void*> params;
   for (const Tensor& input : *inputs) params.push_back(input.data.get());
   double own_least = 1e30, library_least = 1e30;

@@ -220,6 +220,23 @@ TEST(LoopsPrimitives, RegisterTileWithTailsOnBothSides) {
   ExpectSameResults(MustParse(kMatmul), kernel);
 }
 
+TEST(LoopsPrimitives, DistributeMovesPastOneReductionAtATime) {
+  const std::string cut = "tile k0 3 kb ki; privatise ki 1 ks kl; distribute i1; distribute i0";
+  const Kernel outside = MustReplay(kMatmul, cut.c_str());
+  const std::string text = Print(outside);
+  // The sums of all rows and columns wait while a block is added to each.
+  EXPECT_NE(text.find("alloc %acc1_1: f32[7,10]"), std::string::npos) << text;
+  EXPECT_LT(text.find("for kb in"), text.find("for ks in")) << text;
+  EXPECT_NE(text.find("for kb in 3 reduces {\n    for i0 in 7 {\n      for i1 in 10 {\n"),
+            std::string::npos)
+      << text;
+  // Loops that hold no reduction, of the first and the last statements, stay in the next step.
+  const Kernel inside = MustReplay(kMatmul, (cut + "; distribute i1; pack b kb 10").c_str());
+  EXPECT_NE(Print(inside).find("for ks in 3 reduces {\n        for i1 in 10 {"), std::string::npos)
+      << Print(inside);
+  EXPECT_TRUE(Verify(inside).ok());
+}
+
 TEST(LoopsPrimitives, PrivatiseKeepsTheSumWithinRounding) {
   const Kernel before = MustParse(kRows);
   for (const char* list : {"privatise k0 8 ko l; vectorise l; vectorise lc",

@@ -229,13 +229,51 @@ std::string Product(int64_t rows, int64_t columns, int64_t depth) {
 TEST(LoopsSchedule, RowsAPowerOfTwoApartAreCopiedSideBySide) {
   Target target = TwoThreads();
   target.l2_bytes = 100 << 10;
-  const std::string apart = ListFor(Product(48, 64, 1024).c_str(), "contraction tile_m=6", target);
+  const std::string apart =
+      ListFor(Product(48, 64, 1024).c_str(), "contraction tile_m=6 tile_k=0", target);
   EXPECT_NE(apart.find("tile k0 64 k0o k0i; pack a i0o 64"), std::string::npos) << apart;
-  const std::string few = ListFor(Product(48, 64, 1024).c_str(), "contraction tile_m=4", target);
+  const std::string few =
+      ListFor(Product(48, 64, 1024).c_str(), "contraction tile_m=4 tile_k=0", target);
   EXPECT_EQ(few.find("pack a"), std::string::npos) << few;
-  const std::string other = ListFor(Product(48, 64, 1040).c_str(), "contraction tile_m=6", target);
+  const std::string other =
+      ListFor(Product(48, 64, 1040).c_str(), "contraction tile_m=6 tile_k=0", target);
   EXPECT_NE(other.find("pack b"), std::string::npos) << other;
   EXPECT_EQ(other.find("pack a"), std::string::npos) << other;
+}
+
+TEST(LoopsSchedule, DeepSumsAreCutIntoBlocks) {
+  Target target = TwoThreads();
+  target.l2_bytes = 100 << 10;
+  EXPECT_EQ(ListFor(Product(48, 64, 1024).c_str(), "contraction tile_m=6", target),
+            "reorder i0 i1; tile i1 32 i1p i1c; reorder i1c i0; tile i0 24 i0p i0c; tile k0 128 "
+            "k0b k0i; privatise k0i 1 k0is k0il; distribute i1c; distribute i0c; tile i1c 16 i1o "
+            "i1t; reorder i0c i1o; tile i0c 6 i0o i0t; distribute i1t; distribute i0t; prefetch b "
+            "i1o k0is; pack b i1o 16; vectorise t2; pack a k0b 128; vectorise t2_1; tile i1t 8 i1u "
+            "i1v; vectorise i1v; unroll i1u; unroll i0t; parallel i1p");
+  // Not where a panel of the whole sum finds a place, nor where no block divides the sum.
+  const std::string shallow = ListFor(Product(48, 640, 96).c_str(), "contraction", target);
+  EXPECT_EQ(shallow.find("privatise"), std::string::npos) << shallow;
+  const std::string prime = ListFor(Product(48, 64, 1021).c_str(), "contraction", target);
+  EXPECT_EQ(prime.find("privatise"), std::string::npos) << prime;
+  EXPECT_FALSE(DefaultSchedule(MustParse(Product(48, 64, 4096).c_str())).use_library);
+  EXPECT_TRUE(DefaultSchedule(MustParse(Product(48, 64, 4099).c_str())).use_library);
+}
+
+TEST(LoopsSchedule, DeepSumsStayWithinRounding) {
+  for (const auto& [rows, columns, depth] : {std::array{48, 64, 1024}, std::array{29, 100, 1040}}) {
+    const Kernel before = MustParse(Product(rows, columns, depth).c_str());
+    Target target = TwoThreads();
+    target.l2_bytes = 60 << 10;
+    const auto after = ApplySchedule(before, Schedule(), target);
+    ASSERT_TRUE(after.ok()) << after.error().message;
+    ASSERT_TRUE(Verify(*after).ok());
+    ASSERT_NE(Print(*after).find("k0b"), std::string::npos);
+    const auto expected = As<float>(RunKernel(before).value()[0]);
+    const auto actual = As<float>(RunKernel(*after).value()[0]);
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i)
+      EXPECT_NEAR(actual[i], expected[i], 1e-5 * depth);  // a term less would be far off
+  }
 }
 
 TEST(LoopsSchedule, AProductOfOneRowReadsLongRuns) {
