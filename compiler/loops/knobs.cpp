@@ -42,7 +42,7 @@ constexpr int64_t kTileK[] = {0, 64, 128, 256, 512, 1024};
 constexpr Knob kKnobs[] = {
     {"vector_bytes", &Schedule::vector_bytes, kVectorBytes, kEvery, kSummingBits, true, false,
      "SIMD width of the innermost loop in bytes; 0 = the target's native width"},
-    {"unroll", &Schedule::unroll, kUnroll, kLoopBit | kWindowBit, 0, true, true,
+    {"unroll", &Schedule::unroll, kUnroll, kLoopBit | kWindowBit | kUpdateBit, 0, true, true,
      "vectors per iteration of the innermost loop"},
     {"parallel_grain", &Schedule::parallel_grain, kGrain, kEvery, 0, true, false,
      "least elements per parallel range; 0 = from the target's fork-join cost"},

@@ -64,7 +64,7 @@ void LowerUpdateSlice(Lowering& lowering, size_t root) {
   const Instr& in = lowering.root(root);
   CopyOperand(lowering, root, 0);
   const auto& update = emitter.instr(in.operands[1]).shape.dims;
-  emitter.Nest('i', update, false, [&](const Indices& indices) {
+  emitter.Nest('w', update, false, [&](const Indices& indices) {
     Indices at;
     for (size_t i = 0; i < indices.size(); ++i) {
       const int64_t high = in.shape.dims[i] - update[i];
@@ -148,7 +148,7 @@ void ScatterWindow(Lowering& lowering, size_t root, const ScatterRoles& roles,
   const Instr& in = lowering.root(root);
   std::vector<int64_t> window;
   for (const int64_t dim : roles.attrs.update_window_dims) window.push_back(roles.updates[At(dim)]);
-  emitter.Nest('i', window, false, [&](const Indices& inside) {
+  emitter.Nest('w', window, false, [&](const Indices& inside) {
     Indices update(roles.updates.size()), at = starts;
     size_t next_window = 0, next_position = 0, next_dim = 0;
     for (size_t dim = 0; dim < update.size(); ++dim) {

@@ -5,7 +5,8 @@
 //   for ko in K / N reduces { for l in N { acc_l[l] = acc_l[l] op x(ko * N + l) } }
 //   for l in K % N { ... }; halve acc_l by loops lc until one is left; acc = acc op acc_l[0]
 // so that loop l may be a vector. Sums are taken in another order: the one primitive that
-// reassociates.
+// reassociates. An arg-max has two accumulators that are updated together (pair_reducer.h): its
+// lanes start from the accumulators, and are joined by its own body.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 
 #include "compiler/ir/number.h"
 #include "compiler/loops/builder.h"
+#include "compiler/loops/pair_reducer.h"
 #include "compiler/loops/primitives_internal.h"
 #include "compiler/loops/rewrite.h"
 
@@ -55,6 +57,11 @@ struct Accumulator {
   std::vector<VarId> through;  // lets between the read and the store
 };
 
+struct PrivatePair {
+  PairReducer reducer;
+  BufferId values, indices;  // the private copies
+};
+
 class Privatiser {
  public:
   Privatiser(Kernel& kernel, int64_t lanes, VarId outer, VarId lane, VarId combine)
@@ -63,6 +70,8 @@ class Privatiser {
   Result<Block> operator()(const Stmt& loop) {
     loop_ = &loop;
     accumulators_.clear();
+    pairs_.clear();
+    unexplained_.clear();
     inside_ = {loop.var};
     lets_.clear();
     own_.clear();
@@ -71,7 +80,8 @@ class Privatiser {
     if (loop.extent < n_)
       return Fail(fmt::format("it has {} iterations, fewer than {} lanes", loop.extent, n_));
     FM_RETURN_IF_ERROR(Collect(loop.body));
-    if (accumulators_.empty()) return Fail("no accumulator is updated inside");
+    FM_RETURN_IF_ERROR(CollectPairs());
+    if (accumulators_.empty() && pairs_.empty()) return Fail("no accumulator is updated inside");
     FM_RETURN_IF_ERROR(CheckReads(loop.body));
     return Emit(loop);
   }
@@ -89,19 +99,7 @@ class Privatiser {
   bool SamePlace(const Expr& load, BufferId buffer, const std::vector<ExprId>& indices) const {
     return load.kind == ExprKind::kLoad && load.buffer == buffer &&
            std::equal(load.args.begin(), load.args.end(), indices.begin(), indices.end(),
-                      [&](ExprId a, ExprId b) { return SameExpr(a, b); });
-  }
-
-  bool SameExpr(ExprId a, ExprId b) const {
-    if (a == b) return true;
-    Expr ea = kernel_[a], eb = kernel_[b];
-    if (ea.args.size() != eb.args.size()) return false;
-    for (size_t i = 0; i < ea.args.size(); ++i) {
-      if (!SameExpr(ea.args[i], eb.args[i])) return false;
-    }
-    ea.args.clear();
-    eb.args.clear();
-    return ea == eb;
+                      [&](ExprId a, ExprId b) { return SameExpr(kernel_, a, b); });
   }
 
   // What a variable let inside the loop stands for; the variable is noted as part of the update.
@@ -154,12 +152,30 @@ class Privatiser {
     std::vector<VarId> through;
     const auto op = UpdateOf(stmt, through);
     const auto identity = op ? IdentityOf(*op, kernel_[stmt.buffer].dtype) : std::nullopt;
-    if (!identity)
-      return Fail(fmt::format("the update of %{} is not an associative operation on it", name));
+    if (!identity) {
+      unexplained_.push_back(&stmt);
+      return Ok();
+    }
     for (const Accumulator& known : accumulators_) {
       if (known.buffer == stmt.buffer) return Fail(fmt::format("%{} is updated twice", name));
     }
     accumulators_.push_back({stmt.buffer, stmt.indices, *op, *identity, {}, std::move(through)});
+    return Ok();
+  }
+
+  // Updates that are no operation on one accumulator: two by two.
+  Result<void> CollectPairs() {
+    for (size_t i = 0; i < unexplained_.size(); i += 2) {
+      const std::string& name = kernel_[unexplained_[i]->buffer].name;
+      if (i + 1 == unexplained_.size())
+        return Fail(fmt::format("the update of %{} is not an associative operation on it", name));
+      auto reducer = ProvePairReducer(kernel_, *loop_, *unexplained_[i], *unexplained_[i + 1]);
+      if (!reducer.ok()) {
+        return Fail(fmt::format("the update of %{} is not an associative operation: {}", name,
+                                reducer.error().message));
+      }
+      pairs_.push_back({std::move(*reducer), {}, {}});
+    }
     return Ok();
   }
 
@@ -194,22 +210,36 @@ class Privatiser {
     return count;
   }
 
-  std::vector<ExprId> Indices(const Accumulator& acc, ExprId lane) const {
+  template <class Place>  // an Accumulator or a part of a pair
+  std::vector<ExprId> Indices(const Place& acc, ExprId lane) const {
     std::vector<ExprId> indices = acc.indices;
     indices.insert(indices.begin(), lane);
     return indices;
   }
 
+  BufferId AllocateLanes(BufferId of, Block& out) {
+    const Buffer buffer = kernel_[of];
+    std::vector<int64_t> dims = buffer.dims;
+    dims.insert(dims.begin(), n_);
+    const BufferId lanes = b_.AddLocal(buffer.name + "_l", buffer.dtype, dims, Space::kRegister);
+    out.push_back(b_.Alloc(lanes));
+    return lanes;
+  }
+
   Block Initialise() {
     Block out, body;
     for (Accumulator& acc : accumulators_) {
-      const Buffer buffer = kernel_[acc.buffer];
-      std::vector<int64_t> dims = buffer.dims;
-      dims.insert(dims.begin(), n_);
-      acc.lanes = b_.AddLocal(buffer.name + "_l", buffer.dtype, dims, Space::kRegister);
-      out.push_back(b_.Alloc(acc.lanes));
+      acc.lanes = AllocateLanes(acc.buffer, out);
       body.push_back(b_.Store(acc.lanes, Indices(acc, b_.Use(lane_)),
-                              b_.Constant(buffer.dtype, acc.identity)));
+                              b_.Constant(kernel_[acc.buffer].dtype, acc.identity)));
+    }
+    const auto start = [&](const PairReducer::Part& part, BufferId lanes) {
+      body.push_back(
+          b_.Store(lanes, Indices(part, b_.Use(lane_)), b_.Load(part.buffer, part.indices)));
+    };
+    for (PrivatePair& pair : pairs_) {
+      start(pair.reducer.value, pair.values = AllocateLanes(pair.reducer.value.buffer, out));
+      start(pair.reducer.index, pair.indices = AllocateLanes(pair.reducer.index.buffer, out));
     }
     out.push_back(b_.For(lane_, n_, std::move(body)));
     return out;
@@ -221,6 +251,10 @@ class Privatiser {
     with.vars[loop.var] = b_.Add(base, b_.Use(lane_));
     for (const Accumulator& acc : accumulators_)
       with.buffers[acc.buffer] = {acc.lanes, {b_.Use(lane_)}};
+    for (const PrivatePair& pair : pairs_) {
+      with.buffers[pair.reducer.value.buffer] = {pair.values, {b_.Use(lane_)}};
+      with.buffers[pair.reducer.index.buffer] = {pair.indices, {b_.Use(lane_)}};
+    }
     Block body = loop.body;
     Substitute(kernel_, body, with);
     return b_.For(lane_, extent, std::move(body));
@@ -232,6 +266,51 @@ class Privatiser {
     return b_.Store(acc.lanes, Indices(acc, to), b_.Binary(acc.op, a, x));
   }
 
+  // pair[to] = body(the one of pair[to] and pair[from] whose index is lower, the other)
+  void CombinePair(const PrivatePair& pair, ExprId to, ExprId from, Block& out) {
+    const auto bind = [&](const std::string& name, ExprId value) {
+      const VarId var = b_.AddVar(name, kernel_[value].dtype);
+      out.push_back(b_.Let(var, value));
+      return var;
+    };
+    const PairReducer& reducer = pair.reducer;
+    const auto load = [&](const PairReducer::Part& part, BufferId lanes, ExprId lane) {
+      return bind(kernel_[part.held].name, b_.Load(lanes, Indices(part, lane)));
+    };
+    const VarId value = load(reducer.value, pair.values, to);
+    const VarId index = load(reducer.index, pair.indices, to);
+    const VarId other_value = load(reducer.value, pair.values, from);
+    const VarId other_index = load(reducer.index, pair.indices, from);
+    const VarId ordered =
+        bind("ordered", b_.Compare(Direction::kLe, b_.Use(index), b_.Use(other_index)));
+    Substitution with;
+    const auto choose = [&](VarId in_place_of, VarId a, VarId b) {
+      const ExprId chosen = b_.Select(b_.Use(ordered), b_.Use(a), b_.Use(b));
+      with.vars[in_place_of] = b_.Use(bind(kernel_[in_place_of].name, chosen));
+    };
+    choose(reducer.value.held, value, other_value);
+    choose(reducer.index.held, index, other_index);
+    choose(reducer.value.candidate, other_value, value);
+    choose(reducer.index.candidate, other_index, index);
+    for (const auto& [var, step] : reducer.steps)
+      with.vars[var] = b_.Use(bind(kernel_[var].name, Substitute(kernel_, step, with)));
+    for (const auto& [part, lanes] :
+         {std::pair(reducer.value, pair.values), std::pair(reducer.index, pair.indices)})
+      out.push_back(b_.Store(lanes, Indices(part, to), Substitute(kernel_, part.update, with)));
+  }
+
+  // Lanes 0 to `left` of the pairs into the accumulators.
+  void FinishPairs(int64_t left, Block& out) {
+    for (const PrivatePair& pair : pairs_) {
+      for (int64_t lane = 1; lane < left; ++lane)
+        CombinePair(pair, b_.Index(0), b_.Index(lane), out);
+      for (const auto& [part, lanes] : {std::pair(pair.reducer.value, pair.values),
+                                        std::pair(pair.reducer.index, pair.indices)})
+        out.push_back(
+            b_.Store(part.buffer, part.indices, b_.Load(lanes, Indices(part, b_.Index(0)))));
+    }
+  }
+
   // Halves while the number of lanes is even, then adds up one by one.
   void CombineAll(Block& out) {
     int64_t left = n_;
@@ -240,6 +319,8 @@ class Privatiser {
       Block body;
       for (const Accumulator& acc : accumulators_)
         body.push_back(Combine(acc, b_.Use(combine_), b_.Add(b_.Use(combine_), b_.Index(left))));
+      for (const PrivatePair& pair : pairs_)
+        CombinePair(pair, b_.Use(combine_), b_.Add(b_.Use(combine_), b_.Index(left)), body);
       out.push_back(b_.For(combine_, left, std::move(body)));
     }
     for (int64_t lane = 0; lane < left; ++lane) {
@@ -249,6 +330,7 @@ class Privatiser {
         out.push_back(b_.Store(acc.buffer, acc.indices, b_.Binary(acc.op, whole, part)));
       }
     }
+    FinishPairs(left, out);
   }
 
   Result<Block> Emit(const Stmt& loop) {
@@ -268,6 +350,8 @@ class Privatiser {
   VarId outer_, lane_, combine_;
   const Stmt* loop_ = nullptr;
   std::vector<Accumulator> accumulators_;
+  std::vector<PrivatePair> pairs_;
+  std::vector<const Stmt*> unexplained_;
   std::vector<VarId> inside_;
   std::map<VarId, ExprId> lets_;
   std::vector<BufferId> own_;  // allocated in the loop

@@ -1,7 +1,9 @@
 #include "compiler/loops/schedule_cpu.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -63,7 +65,7 @@ class Scheduler {
         if (const std::vector<std::string> along = Chain('j'); !along.empty()) Row(along.back());
         break;
       case KernelClass::kAttention: Attention(); break;
-      case KernelClass::kUpdate: break;
+      case KernelClass::kUpdate: Updates(); break;
     }
     Parallelise();
     return std::move(list_);
@@ -259,22 +261,53 @@ class Scheduler {
   }
 
   // inner -> io { iu unroll { iv vector } }
-  void VectorLoop(const std::string& inner) {
+  bool VectorLoop(const std::string& inner) {
     const int64_t lanes = std::min(Lanes(), LargestExtent(inner));
-    if (lanes < 2) return;
+    if (lanes < 2) return false;
     int64_t body = 1;
     for (const Stmt* loop : LoopsNamed(inner)) body = std::max(body, StatementsIn(loop->body));
     int64_t unroll = std::min(schedule_.unroll, std::max<int64_t>(kUnrolledStatements / body, 1));
     unroll = std::min(unroll, LargestExtent(inner) / lanes);
     if (unroll > 1) {
-      if (!Tile(inner, lanes * unroll, inner + "o", inner + "b")) return;
-      if (!Tile(inner + "b", lanes, inner + "u", inner + "v")) return;
-      Vectorise(inner + "v");
+      if (!Tile(inner, lanes * unroll, inner + "o", inner + "b")) return false;
+      if (!Tile(inner + "b", lanes, inner + "u", inner + "v")) return false;
+      const bool done = Vectorise(inner + "v");
       Unroll(inner + "u");
-    } else {
-      if (!Tile(inner, lanes, inner + "o", inner + "v")) return;
-      Vectorise(inner + "v");
+      return done;
     }
+    return Tile(inner, lanes, inner + "o", inner + "v") && Vectorise(inner + "v");
+  }
+
+  // Names of loops with this prefix that hold no other loop, wherever they stand.
+  std::set<std::string> Innermost(char prefix) const {
+    std::map<std::string, bool> innermost;
+    CollectInnermost(kernel_.body, prefix, innermost);
+    std::set<std::string> names;
+    for (const auto& [name, everywhere] : innermost) {
+      if (everywhere) names.insert(name);
+    }
+    return names;
+  }
+  void CollectInnermost(const Block& block, char prefix, std::map<std::string, bool>& found) const {
+    for (const Stmt& stmt : block) {
+      if (stmt.kind == StmtKind::kFor && kernel_[stmt.var].name[0] == prefix) {
+        const bool inner =
+            AnyStmt(stmt.body, [](const Stmt& s) { return s.kind == StmtKind::kFor; });
+        bool& everywhere = found.try_emplace(kernel_[stmt.var].name, true).first->second;
+        everywhere &= !inner;
+      }
+      CollectInnermost(stmt.body, prefix, found);
+      CollectInnermost(stmt.else_body, prefix, found);
+    }
+  }
+
+  // What is copied and each window that is written are elements of their own; windows follow each
+  // other in order.
+  void Updates() {
+    const std::vector<std::string> copied = Chain('i');
+    if (!copied.empty() && Innermost('i').contains(copied.back())) Elementwise();
+    for (const std::string& window : Innermost('w'))
+      AllOrNothing([&] { return VectorLoop(window); });
   }
 
   void Reduction() {

@@ -1,7 +1,7 @@
 // From the knob values of a schedule to loop primitives for one kernel on the CPU: the only place
 // that decides how a kernel class is tiled, vectorised, unrolled and distributed over threads. The
 // loop names are those of the lowerings: i0.. output dimensions, k0.. reductions, r0.. rows, j0..
-// along a row.
+// along a row, w0.. what an update writes at once.
 #pragma once
 
 #include <vector>

@@ -71,8 +71,9 @@ TEST(LoopsKnobs, SearchSpaceFollowsTheNumericsLimit) {
 TEST(LoopsKnobs, ErrorsSayWhatIsLegal) {
   const auto message = [](std::string_view text) { return ParseSchedule(text).error().message; };
   EXPECT_EQ(message("loop unrol=4"), "unknown knob 'unrol': did you mean unroll?");
-  EXPECT_EQ(message("update everything=4"),
-            "unknown knob 'everything': knobs of class update are vector_bytes, parallel_grain");
+  EXPECT_EQ(
+      message("update everything=4"),
+      "unknown knob 'everything': knobs of class update are vector_bytes, unroll, parallel_grain");
   EXPECT_EQ(message("loop unroll=3"), "knob unroll=3: expected one of 1, 2, 4, 8");
   EXPECT_EQ(message("loop unroll=x"), "knob unroll=x: expected one of 1, 2, 4, 8");
   EXPECT_EQ(message("loop tile_m=4"),
@@ -88,8 +89,9 @@ TEST(LoopsKnobs, ErrorsSayWhatIsLegal) {
 
 TEST(LoopsKnobs, ListingNamesEveryKnob) {
   const std::string listing = ListKnobs();
-  EXPECT_NE(listing.find("unroll          default 4    of {1, 2, 4, 8}; loop,window; bitwise; cpu, "
-                         "gpu\n                vectors per iteration of the innermost loop\n"),
+  EXPECT_NE(listing.find(
+                "unroll          default 4    of {1, 2, 4, 8}; loop,window,update; bitwise; cpu, "
+                "gpu\n                vectors per iteration of the innermost loop\n"),
             std::string::npos)
       << listing;
   for (const Knob& knob : Knobs())

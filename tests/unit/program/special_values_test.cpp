@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,55 @@ class ComplexFunction : public ::testing::TestWithParam<const char*> {};
 
 // NaN, infinities, zeros of both signs and plain numbers in both parts: as C99, Annex G, which is
 // what std::complex gives the reference.
+// The first NaN, or else the first of the greatest, wherever the rows are cut into lanes.
+TEST(SpecialValues, ArgMaxTakesTheFirst) {
+  const std::vector<std::map<size_t, std::string>> rows = {{},
+                                                           {{299, "2"}},
+                                                           {{17, "2"}, {16, "2"}},
+                                                           {{3, "nan"}, {0, "inf"}},
+                                                           {{200, "nan"}, {199, "nan"}},
+                                                           {{298, "nan"}, {5, "nan"}},
+                                                           {{64, "2"}, {128, "2"}},
+                                                           {{1, "-inf"}}};
+  const std::vector<int32_t> want = {0, 299, 16, 3, 199, 5, 64, 0};
+  std::string literal;
+  for (const auto& row : rows) {
+    literal += literal.empty() ? "{" : ", {";
+    for (size_t i = 0; i < 300; ++i)
+      literal += (i > 0 ? ", " : "") + (row.contains(i) ? row.at(i) : "1");
+    literal += "}";
+  }
+  const Module module = MustParse(R"(
+argmax {
+  av = f32[] parameter(0)
+  ai = s32[] parameter(1)
+  bv = f32[] parameter(2)
+  bi = s32[] parameter(3)
+  gt = pred[] compare(av, bv), direction=GT
+  ne = pred[] compare(av, av), direction=NE
+  keep = pred[] or(gt, ne)
+  v = f32[] select(keep, av, bv)
+  eq = pred[] compare(av, bv), direction=EQ
+  lt = pred[] compare(ai, bi), direction=LT
+  tie = pred[] and(eq, lt)
+  keepi = pred[] or(keep, tie)
+  i = s32[] select(keepi, ai, bi)
+  ROOT t = (f32[], s32[]) tuple(v, i)
+}
+ENTRY e {
+  c = f32[8,300] constant({)" + literal +
+                                  R"(})
+  x = f32[8,300] opt-barrier(c)
+  i = s32[8,300] iota(), iota_dimension=1
+  lo = f32[] constant(-inf)
+  z = s32[] constant(0)
+  r = (f32[8], s32[8]) reduce(x, i, lo, z), dimensions={1}, to_apply=argmax
+  ROOT k = s32[8] get-tuple-element(r), index=1
+})");
+  EXPECT_EQ(ReferenceOf<int32_t>(module), want);
+  EXPECT_EQ(EnginesDisagree(module, {}), "");
+}
+
 TEST_P(ComplexFunction, HasTheSpecialValuesOfC99) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double parts[] = {std::nan(""), kInfinity, -kInfinity, 0.0, -0.0, 1.0, -2.0};
