@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <tuple>
 
-#include "compiler/calls/lapack.h"
+#include "compiler/calls/legacy.h"
 #include "compiler/support/memory.h"
 
 namespace fusemark {
@@ -37,10 +39,9 @@ void Transpose(const std::byte* from, std::byte* to, int64_t rows, int64_t colum
 
 // Problems of the batch one after another. HLO's matrices are row-major here, LAPACK's are
 // column-major: matrices go through scratch, vectors and scalars stay where they are.
-class LapackHostCall final : public HostCall {
+class Solver {
  public:
-  LapackHostCall(const LapackCall& call, BoundSignature bound, CallAttributes attributes)
-      : bound_(std::move(bound)), attributes_(std::move(attributes)) {
+  Solver(const LapackCall& call, BoundSignature bound) : bound_(std::move(bound)) {
     constexpr DType kTypes[] = {DType::kF32, DType::kF64, DType::kC64, DType::kC128};
     run_ = call.routine->run[static_cast<size_t>(
         std::find(std::begin(kTypes), std::end(kTypes), call.element) - std::begin(kTypes))];
@@ -55,14 +56,18 @@ class LapackHostCall final : public HostCall {
     }
   }
 
-  int64_t scratch_bytes() const override { return scratch_bytes_; }
+  const BoundSignature& bound() const { return bound_; }
+  int64_t scratch_bytes() const { return scratch_bytes_; }
 
-  Result<void> Run(const void* const* operands, void* const* results,
-                   std::byte* scratch) const override {
+  // `like` has the attributes and the factor; `infos`, if given, gets LAPACK's info per problem.
+  Result<void> Run(const CallProblem& like, const void* const* operands, void* const* results,
+                   std::byte* scratch, int32_t* infos) const {
     for (int64_t problem = 0; problem < bound_.batch; ++problem) {
-      if (IsOutOfMemory(Solve(problem, operands, results, scratch))) {
+      const int32_t info = Solve(problem, like, operands, results, scratch);
+      if (IsOutOfMemory(info)) {
         return Error{Code::kLaunchFailed, "out of memory: LAPACK has no room for its work arrays"};
       }
+      if (infos != nullptr) infos[problem] = info;
     }
     return Ok();
   }
@@ -90,10 +95,9 @@ class LapackHostCall final : public HostCall {
   }
 
   // LAPACK's info.
-  int32_t Solve(int64_t index, const void* const* operands, void* const* results,
-                std::byte* scratch) const {
-    CallProblem problem;
-    problem.attributes = &attributes_;
+  int32_t Solve(int64_t index, const CallProblem& like, const void* const* operands,
+                void* const* results, std::byte* scratch) const {
+    CallProblem problem = like;
     for (size_t i = 0; i < bound_.operands.size(); ++i) {
       const ArraySpec& spec = bound_.operands[i];
       const std::byte* from = At(operands[i], index, spec);
@@ -129,10 +133,90 @@ class LapackHostCall final : public HostCall {
   }
 
   BoundSignature bound_;
-  CallAttributes attributes_;
   int32_t (*run_)(const CallProblem&) = nullptr;
   uint32_t becomes_result_ = 0;  // bit i: operand i starts a result
   int64_t scratch_bytes_ = 0;
+};
+
+class LapackHostCall final : public HostCall {
+ public:
+  LapackHostCall(Solver solver, CallAttributes attributes)
+      : solver_(std::move(solver)), attributes_(std::move(attributes)) {}
+
+  int64_t scratch_bytes() const override { return solver_.scratch_bytes(); }
+  Result<void> Run(const void* const* operands, void* const* results,
+                   std::byte* scratch) const override {
+    CallProblem problem;
+    problem.attributes = &attributes_;
+    return solver_.Run(problem, operands, results, scratch, nullptr);
+  }
+
+ private:
+  Solver solver_;
+  CallAttributes attributes_;
+};
+
+// Reads sizes and options from the operands in every run; `where` begins its errors.
+class LegacyHostCall final : public HostCall {
+ public:
+  LegacyHostCall(LegacyCall call, Solver solver, std::vector<Shape> operands,
+                 std::vector<Shape> results, std::string where)
+      : call_(std::move(call)),
+        solver_(std::move(solver)),
+        operands_(std::move(operands)),
+        results_(std::move(results)),
+        where_(std::move(where)) {}
+
+  int64_t scratch_bytes() const override { return solver_.scratch_bytes(); }
+
+  Result<void> Run(const void* const* operands, void* const* results,
+                   std::byte* scratch) const override {
+    CallAttributes attributes = LegacyDefaults();
+    CallProblem problem;
+    problem.attributes = &attributes;
+    std::array<const void*, std::tuple_size_v<decltype(CallProblem::in)>> in{};
+    std::array<void*, std::tuple_size_v<decltype(CallProblem::out)>> out{};
+    int32_t* infos = nullptr;
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      const std::string_view word = call_.operands[i];
+      if (IsNumber(word)) in[static_cast<size_t>(word[0] - '0')] = operands[i];
+      if (word == "alpha") problem.factor = static_cast<const std::byte*>(operands[i]);
+      if (IsNumber(word) || word == "alpha" || word == "_") continue;
+      const int64_t value = ScalarOf(operands_[i], operands[i]);
+      if (word.size() > 1) {
+        SetOption(word, value, attributes);
+      } else if (value != SizeOf(word[0])) {
+        return Wrong(
+            fmt::format("operand {} says {}, the arrays have {}", i, value, SizeOf(word[0])));
+      }
+    }
+    for (size_t i = 0; i < results_.size(); ++i) {
+      const std::string_view word = call_.results[i];
+      if (IsNumber(word)) out[static_cast<size_t>(word[0] - '0')] = results[i];
+      if (word == "info") infos = static_cast<int32_t*>(results[i]);
+      if (word == "_") std::memset(results[i], 0, static_cast<size_t>(ByteSizeOf(results_[i])));
+    }
+    const std::string wrong = call_.lapack.routine->check(solver_.bound(), attributes);
+    if (!wrong.empty()) return Wrong(wrong);
+    return solver_.Run(problem, in.data(), out.data(), scratch, infos);
+  }
+
+ private:
+  static int64_t ScalarOf(const Shape& shape, const void* data) {
+    if (shape.dtype == DType::kU8) return *static_cast<const uint8_t*>(data);
+    return *static_cast<const int32_t*>(data);
+  }
+  int64_t SizeOf(char letter) const {
+    return letter == 'b' ? solver_.bound().batch : solver_.bound()[letter];
+  }
+  Error Wrong(const std::string& what) const {
+    return Error{Code::kInvalidInput, where_ + ": " + what};
+  }
+
+  LegacyCall call_;
+  Solver solver_;
+  std::vector<Shape> operands_, results_;
+  std::string where_;
 };
 
 class RefusedCall final : public HostCall {
@@ -167,42 +251,107 @@ std::string Problem(const LapackCall& call, const BoundSignature& bound,
   return call.routine->check(bound, attributes);
 }
 
-struct Checked {
-  LapackCall call;
-  BoundSignature bound;
-  CallAttributes attributes;
+// Shapes of a call, leaves in order.
+struct CallShapes {
+  std::vector<Shape> operands, results;
 };
 
-Result<Checked> Check(const Computation& computation, InstrId id) {
+CallShapes ShapesOf(const Computation& computation, const Instr& instr) {
+  CallShapes shapes;
+  for (const InstrId operand : instr.operands) {
+    FlattenLeaves(computation[operand].shape, shapes.operands);
+  }
+  FlattenLeaves(instr.shape, shapes.results);
+  return shapes;
+}
+
+bool IsPlain(const Shape& shape) {
+  return shape.is_array() && shape.dynamic_dims == 0;
+}
+
+std::string ScalarProblem(const LegacyCall& call, size_t i, const Shape& shape) {
+  const bool is_factor = call.operands[i] == "alpha";
+  const bool right_type = is_factor ? shape.dtype == call.lapack.element
+                                    : shape.dtype == DType::kS32 || shape.dtype == DType::kU8;
+  if (right_type && IsPlain(shape) && shape.dims.empty()) return "";
+  return fmt::format("operand {} is {}, expected {}[]", i, ToString(shape),
+                     is_factor ? DTypeName(call.lapack.element) : "s32");
+}
+
+// The arrays of the routine among those of the call, in the routine's order.
+Result<BoundSignature> BindLegacy(const LegacyCall& call, const CallShapes& shapes) {
+  if (shapes.results.size() != call.results.size()) {
+    return Invalid(
+        fmt::format("has {} results instead of {}", shapes.results.size(), call.results.size()));
+  }
+  CallShapes own;
+  const auto collect = [](const std::vector<std::string_view>& words,
+                          const std::vector<Shape>& from, std::vector<Shape>& to) {
+    to.resize(static_cast<size_t>(std::count_if(words.begin(), words.end(), IsNumber)));
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (IsNumber(words[i])) to[static_cast<size_t>(words[i][0] - '0')] = from[i];
+    }
+  };
+  collect(call.operands, shapes.operands, own.operands);
+  collect(call.results, shapes.results, own.results);
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    if (IsNumber(call.operands[i])) continue;
+    const std::string problem = ScalarProblem(call, i, shapes.operands[i]);
+    if (!problem.empty()) return Invalid(problem);
+  }
+  auto bound =
+      BindSignature(call.lapack.signature(), call.lapack.element, own.operands, own.results);
+  if (!bound.ok()) return Invalid("of its arrays, " + bound.error().message);
+  for (size_t i = 0; i < call.results.size(); ++i) {
+    const Shape& shape = shapes.results[i];
+    const bool infos = shape.dtype == DType::kS32 && ElementCount(shape) == bound->batch;
+    if (IsPlain(shape) && (call.results[i] != "info" || infos)) continue;
+    return Invalid(
+        fmt::format("result {} is {}, expected s32 for each problem", i, ToString(shape)));
+  }
+  return bound;
+}
+
+Result<std::unique_ptr<HostCall>> MakeLegacy(LegacyCall call, const Instr& instr,
+                                             CallShapes shapes) {
+  auto bound = BindLegacy(call, shapes);
+  if (!bound.ok()) return Invalid(Where(instr) + ": " + bound.error().message, instr.loc);
+  Solver solver(call.lapack, std::move(*bound));
+  return std::unique_ptr<HostCall>(std::make_unique<LegacyHostCall>(
+      std::move(call), std::move(solver), std::move(shapes.operands), std::move(shapes.results),
+      Where(instr)));
+}
+
+Result<std::unique_ptr<HostCall>> Make(const Computation& computation, InstrId id) {
   const Instr& instr = computation[id];
   const std::string& target = instr.As<CustomCallAttrs>().target;
-  std::vector<Shape> operands, results;
-  for (const InstrId operand : instr.operands) {
-    FlattenLeaves(computation[operand].shape, operands);
+  CallShapes shapes = ShapesOf(computation, instr);
+  if (auto legacy = FindLegacyCall(target, shapes.operands.size())) {
+    return MakeLegacy(std::move(*legacy), instr, std::move(shapes));
   }
-  FlattenLeaves(instr.shape, results);
   std::optional<LapackCall> call;
-  if (!operands.empty()) call = FindLapackCall(target, operands[0].dtype);
+  if (!shapes.operands.empty()) call = FindLapackCall(target, shapes.operands[0].dtype);
   if (!call) {
     return Unsupported(Where(instr) + " cannot be run: this program does not know the target",
                        instr.loc);
   }
-  auto bound = BindSignature(call->signature(), call->element, operands, results);
+  auto bound = BindSignature(call->signature(), call->element, shapes.operands, shapes.results);
   if (!bound.ok()) return Invalid(Where(instr) + ": " + bound.error().message, instr.loc);
   CallAttributes attributes = ParseCallAttributes(ConfigOf(instr));
   if (const std::string problem = Problem(*call, *bound, attributes); !problem.empty()) {
     return Invalid(Where(instr) + ": " + problem, instr.loc);
   }
-  return Checked{*call, std::move(*bound), std::move(attributes)};
+  Solver solver(*call, std::move(*bound));
+  return std::unique_ptr<HostCall>(
+      std::make_unique<LapackHostCall>(std::move(solver), std::move(attributes)));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<HostCall>> MakeHostCall(const Computation& computation, InstrId call) {
-  FM_TRY(Checked checked, Check(computation, call));
+  FM_TRY(auto host_call, Make(computation, call));
   PrepareLapack();
-  return std::unique_ptr<HostCall>(std::make_unique<LapackHostCall>(
-      checked.call, std::move(checked.bound), std::move(checked.attributes)));
+  return host_call;
 }
 
 std::unique_ptr<HostCall> MakeRefusedCall(Error error) {
@@ -210,8 +359,8 @@ std::unique_ptr<HostCall> MakeRefusedCall(Error error) {
 }
 
 Result<void> CheckHostCall(const Computation& computation, InstrId call) {
-  FM_TRY(const Checked checked, Check(computation, call));
-  (void)checked;
+  FM_TRY(const auto host_call, Make(computation, call));
+  (void)host_call;
   return Ok();
 }
 

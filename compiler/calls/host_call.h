@@ -1,7 +1,7 @@
-// Custom calls that this program can answer: linear algebra as JAX (lapack_*_ffi) and TensorFlow
-// and PyTorch/XLA (Qr, Eigh, ...) emit it for the CPU, by LAPACK. The reference interpreter, off
-// and on run the same code: what such a call computes is LAPACK's business, ours is that the right
-// routine gets the right matrices.
+// Custom calls that this program can answer: linear algebra as JAX (lapack_*_ffi, and lapack_* and
+// blas_* of old dumps) and TensorFlow and PyTorch/XLA (Qr, Eigh, ...) emit it for the CPU, by
+// LAPACK. The reference interpreter, off and on run the same code: what such a call computes is
+// LAPACK's business, ours is that the right routine gets the right matrices.
 //
 // Every other target is unknown: programs with one can be planned and explained (the call stands
 // between compiled clusters), not run.

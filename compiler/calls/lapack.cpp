@@ -197,11 +197,11 @@ lapack_int Trsm(const CallProblem& p) {
     Lapack<T>::trsm(CblasColMajor, side, uplo, transpose, diag, x.rows, x.columns, alpha, a.as<T>(),
                     a.stride(), x.as<T>(), x.stride());
   };
+  const T factor = p.factor != nullptr ? *reinterpret_cast<const T*>(p.factor) : T(1);
   if constexpr (kIsReal<T>) {
-    solve(T(1));
+    solve(factor);
   } else {
-    const T one(1);
-    solve(&one);
+    solve(&factor);
   }
   return 0;
 }
@@ -409,10 +409,14 @@ std::optional<LapackCall> FindLapackCall(std::string_view target, DType first) {
   if (!target.starts_with(kPrefix) || !target.ends_with(kSuffix)) return std::nullopt;
   target.remove_prefix(kPrefix.size());
   target.remove_suffix(std::min(kSuffix.size(), target.size()));
-  const auto element = target.empty() ? std::nullopt : TypeOfPrefix(target[0]);
+  return FindLapackRoutine(target);
+}
+
+std::optional<LapackCall> FindLapackRoutine(std::string_view typed_name) {
+  const auto element = typed_name.empty() ? std::nullopt : TypeOfPrefix(typed_name[0]);
   if (!element) return std::nullopt;
   for (const LapackRoutine& routine : kRoutines) {
-    if (routine.name.Of(*element) == target.substr(1)) return LapackCall{&routine, *element};
+    if (routine.name.Of(*element) == typed_name.substr(1)) return LapackCall{&routine, *element};
   }
   return std::nullopt;
 }

@@ -31,6 +31,7 @@ struct CallProblem {
   std::array<CallArray, 4> in;
   std::array<CallArray, 6> out;
   const CallAttributes* attributes = nullptr;
+  const std::byte* factor = nullptr;  // of the element type: multiplies the right-hand side of trsm
 };
 
 // What differs between real and complex types, or is the same for both.
@@ -59,6 +60,9 @@ struct LapackCall {
   DType element = DType::kF32;
   std::string_view signature() const { return routine->signature.Of(element); }
 };
+
+// By its element type's letter and its name, e.g. "sgetrf".
+std::optional<LapackCall> FindLapackRoutine(std::string_view typed_name);
 
 // Once before the first run.
 void PrepareLapack();

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "compiler/ir/number.h"
 #include "compiler/support/hash.h"
 
 namespace fusemark {
@@ -24,11 +25,12 @@ std::optional<BitAlgorithm> AlgorithmOf(const Instr& instr, const Shape& state) 
 bool IsSupportedRng(const Instr& instr) {
   if (instr.shape.dynamic_dims != 0) return false;
   const DType dtype = instr.shape.dtype;
+  const bool uniform = instr.As<RngAttrs>().kind == "rng_uniform";
   switch (ClassOf(dtype)) {
-    case DTypeClass::Float: return BitWidth(dtype) >= 16;
+    case DTypeClass::Float: return uniform || dtype != DType::kF8E8M0FNU;  // it has no sign
+    case DTypeClass::Pred:
     case DTypeClass::Signed:
-    case DTypeClass::Unsigned:
-      return BitWidth(dtype) >= 8 && instr.As<RngAttrs>().kind == "rng_uniform";
+    case DTypeClass::Unsigned: return uniform;
     default: return false;
   }
 }
@@ -43,10 +45,9 @@ uint64_t SeedOf(std::string_view computation, std::string_view instr) {
 
 int FractionBits(DType dtype) {
   switch (dtype) {
-    case DType::kBF16: return 8;
-    case DType::kF16: return 11;
     case DType::kF64: return 53;
-    default: return 24;
+    case DType::kF32: return 24;
+    default: return FloatFormatOf(dtype).mantissa_bits + 1;
   }
 }
 

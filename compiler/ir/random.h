@@ -5,9 +5,10 @@
 //
 // rng: a pure function of its instruction. Element i (row-major) is made of block i of Philox-4x32
 // (counter i, key = SeedOf: from the names of computation and instruction), words w0..w3:
-//   uniform float  a + u * (b - a), u = the top bits of w0 as a fraction: 8 for bf16, 11 for f16,
-//                  24 for f32; 53 of w1:w0 for f64. What rounds up to b becomes a.
-//   uniform int    a + (w1:w0 mod (b - a)), wrapping; a where b = a
+//   uniform float  a + u * (b - a), u = the top bits of w0 as a fraction, as many as the type has
+//                  with the hidden one (24 for f32); 53 of w1:w0 for f64. What rounds up to b
+//                  becomes a.
+//   uniform int    a + (w1:w0 mod (b - a)), wrapping; a where b = a. pred is an integer of one bit.
 //   normal         mean + deviation * sqrt(-2 log(1 - u)) * cos(2 pi v), u and v with 24 bits of w0
 //                  and w1 (f64: 53 bits of w1:w0 and w3:w2)
 // Types below f32 compute in f32 and round once. So running twice, or in a loop, gives equal
@@ -30,7 +31,7 @@ enum class BitAlgorithm : uint8_t { kThreeFry, kPhilox };
 // Of an rng-bit-generator; nothing if the algorithm, the state (u64[2]; u64[3] for Philox only) or
 // the type of the bits (integers and real floats of whole bytes) is not supported.
 std::optional<BitAlgorithm> AlgorithmOf(const Instr& instr, const Shape& state);
-// rng with a supported type: real floats from 16 bits, integers from 8.
+// rng with a supported type: real numbers and pred, normal ones only of floats with a sign.
 bool IsSupportedRng(const Instr& instr);
 // rng-get-and-update-state of type u64[2].
 bool IsRandomState(const Instr& instr);

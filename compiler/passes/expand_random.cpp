@@ -223,7 +223,10 @@ InstrId DrawInteger(Emitter& emit, const Instr& instr, Words& words,
   const InstrId nothing = emit.Zeros(kU64, dims);
   const InstrId is_empty = emit.Compare(Direction::kEq, range, nothing);
   const InstrId offset = emit.Select(is_empty, nothing, rest);
-  return b.Convert(emit.Add(start, offset), dtype);
+  InstrId value = emit.Add(start, offset);
+  // Else anything but 0 would be true.
+  if (dtype == DType::kPred) value = b.Binary(Op::kAnd, value, words.Constant(kU64, 1));
+  return b.Convert(value, dtype);
 }
 
 }  // namespace

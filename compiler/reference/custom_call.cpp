@@ -25,7 +25,7 @@ Value EvalCustomCall(const Computation& computation, InstrId id,
   }
   const Tensor scratch = MakeTensor(ArrayShape(DType::kU8, {(*call)->scratch_bytes()}), false);
   const auto status = (*call)->Run(in.data(), out.data(), scratch.data.get());
-  FM_CHECK(status.ok(), status.ok() ? "" : status.error().message);
+  if (!status.ok()) throw CallFailed{status.error()};
   std::span<const std::shared_ptr<Tensor>> rest = results;
   return BuildValue(computation[id].shape, rest);
 }

@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "compiler/reference/interpreter.h"
+#include "compiler/reference/custom_call.h"
 
 namespace fusemark {
 namespace {
@@ -84,6 +84,8 @@ Result<std::vector<Tensor>> Guard(F f) {
     return results;
   } catch (const reference::Cancelled&) {
     return Error{Code::kCancelled, "the reference interpreter was interrupted"};
+  } catch (const reference::CallFailed& failed) {
+    return failed.error;
   } catch (const std::bad_alloc&) {
     return Error{Code::kLaunchFailed, "the reference interpreter ran out of memory"};
   }

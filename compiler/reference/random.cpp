@@ -149,10 +149,12 @@ void DrawIntegers(uint64_t seed, Operands operands, Tensor& result) {
   uint64_t bounds[2];
   for (size_t k = 0; k < 2; ++k) Decode(dtype, operands[k]->data.get(), 1, &bounds[k]);
   const uint64_t range = bounds[1] - bounds[0];
-  const int64_t count = ElementCount(result.shape);
+  const int64_t count = ElementCount(result.shape), size = ByteSize(dtype);
   for (int64_t i = 0; i < count; ++i) {
     const Words4 w = Philox(seed, static_cast<uint64_t>(i), 0);
-    StoreBits(result, i, bounds[0] + (range == 0 ? 0 : Join(w[0], w[1]) % range));
+    uint64_t value = bounds[0] + (range == 0 ? 0 : Join(w[0], w[1]) % range);
+    if (dtype == DType::kPred) value &= 1;  // else anything but 0 would be true
+    Encode(dtype, &value, 1, result.data.get() + i * size);
   }
 }
 

@@ -391,6 +391,83 @@ ENTRY e { p = f32[48] parameter(0)
   EXPECT_NE(JudgeFloats(module, input, wrong), "");
 }
 
+// An operand that was never rounded moves by its parts' own sizes: 1e18 i says nothing about the
+// modulus, exp(-1.5).
+TEST(Judge, OnePartOfAComplexOperandLeavesTheOtherAlone) {
+  const Module module = MustParse(R"(ENTRY e { re = f32[1] parameter(0)
+  im = f32[1] constant({1e18})
+  c = c64[1] complex(re, im)
+  e = c64[1] exponential(c)
+  ROOT a = f32[1] abs(e) })");
+  const auto modulus = static_cast<float>(std::exp(-1.5));
+  EXPECT_EQ(JudgeFloats(module, {-1.5}, {modulus * (1 + 3e-7F)}), "");
+  EXPECT_NE(JudgeFloats(module, {-1.5}, {modulus * 1.001F}), "");
+  EXPECT_NE(JudgeFloats(module, {-1.5}, {INFINITY}), "");
+  EXPECT_NE(JudgeFloats(module, {-1.5}, {0}), "");
+}
+
+TEST(Judge, SumsOfComplexNumbersRoundByParts) {
+  const Module module = MustParse(R"(ENTRY e { re = f32[1] parameter(0)
+  im = f32[1] constant({1e18})
+  c = c64[1] complex(re, im)
+  s = c64[1] add(c, c)
+  r = f32[1] real(s)
+  ROOT a = f32[1] floor(r) })");
+  EXPECT_EQ(JudgeFloats(module, {1.5}, {3}), "");
+  EXPECT_EQ(JudgeFloats(module, {1.5}, {2}), "");
+  EXPECT_NE(JudgeFloats(module, {1.5}, {100}), "");
+}
+
+// Sign, exponent and lowest bit of the elements, as numbers.
+const char kBitsOf[] = R"(
+  bits = u32[2] bitcast-convert(x)
+  sign = u32[2] shift-right-logical(bits, n31)
+  middle = u32[2] shift-right-logical(bits, n23)
+  exponent = u32[2] and(middle, n255)
+  low = u32[2] and(bits, n1)
+  all = u32[6] concatenate(sign, exponent, low), dimensions={0}
+  ROOT r = f32[6] convert(all) })";
+const char kBitNumbers[] = R"(
+  n31 = u32[2] constant({31, 31})
+  n23 = u32[2] constant({23, 23})
+  n255 = u32[2] constant({255, 255})
+  n1 = u32[2] constant({1, 1}))";
+
+TEST(Judge, BitsOfNaNsThatWereComputedAreOpen) {
+  const Module module = MustParse(std::string("ENTRY e { p = f32[2] parameter(0)") + kBitNumbers +
+                                  "\n x = f32[2] sqrt(p)" + kBitsOf);
+  const std::vector<float> input = {-1, 2};
+  const auto verdict = [&](float sign, float exponent, float low, float other_exponent) {
+    return JudgeFloats(module, input, {sign, 0, exponent, other_exponent, low, 1});
+  };
+  EXPECT_EQ(verdict(0, 255, 0, 127), "");
+  EXPECT_EQ(verdict(1, 255, 0, 127), "");
+  EXPECT_EQ(verdict(0, 255, 1, 127), "");
+  EXPECT_NE(verdict(0, 254, 0, 127), "");
+  EXPECT_NE(verdict(0, 255, 0, 128), "");
+  EXPECT_NE(JudgeFloats(module, input, {0, 1, 255, 127, 0, 1}), "");
+}
+
+TEST(Judge, BitsOfNaNsInTuplesAreOpen) {
+  const Module module = MustParse(std::string("ENTRY e { p = f32[2] parameter(0)") + kBitNumbers +
+                                  R"(
+  none = f32[0,2] broadcast(p), dimensions={1}
+  n = (f32[0,2], f32[2], f32[2]) batch-norm-training(none, p, p), epsilon=0, feature_index=1
+  x = f32[2] get-tuple-element(n), index=1)" +
+                                  kBitsOf);
+  EXPECT_EQ(JudgeFloats(module, {1, 2}, {0, 0, 255, 255, 0, 0}), "");
+  EXPECT_EQ(JudgeFloats(module, {1, 2}, {1, 1, 255, 255, 0, 0}), "");
+  EXPECT_NE(JudgeFloats(module, {1, 2}, {0, 0, 255, 254, 0, 0}), "");
+}
+
+TEST(Judge, BitsOfNaNsThatWereMovedAreExact) {
+  const Module module = MustParse(std::string("ENTRY e { p = f32[2] parameter(0)") + kBitNumbers +
+                                  "\n x = f32[2] negate(p)" + kBitsOf);
+  EXPECT_EQ(JudgeFloats(module, {NAN, -2}, {1, 0, 255, 128, 0, 0}), "");
+  EXPECT_NE(JudgeFloats(module, {NAN, -2}, {0, 0, 255, 128, 0, 0}), "");
+  EXPECT_NE(JudgeFloats(module, {NAN, -2}, {1, 0, 255, 128, 1, 0}), "");
+}
+
 bool HasReduce(const FuzzCase& fuzz_case) {
   for (const Computation& computation : fuzz_case.module.computations)
     for (const Instr& instr : computation.instrs)

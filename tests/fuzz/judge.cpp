@@ -107,6 +107,12 @@ Exactness ExactnessOf(const Computation& computation, const Instr& instr) {
   return PicksZero(instr) ? Exactness::kZeroSigns : Exactness::kBits;
 }
 
+// Of complex numbers, each part by itself: its error is a part of that of its own terms. That of
+// others is a part of the whole number.
+bool RoundsByParts(Op op) {
+  return op == Op::kAdd || op == Op::kSubtract || op == Op::kMultiply;
+}
+
 int64_t CountOf(const Shape& shape) {
   return shape.is_array() ? std::max<int64_t>(ElementCount(shape), 1) : 1;
 }
@@ -149,37 +155,24 @@ class Perturbation {
       : random_(seed), still_(seed % kRunsPerStill == kRunsPerStill - 1) {}
   std::mt19937_64& random() { return random_; }
 
-  // operand * (1 + e), a different e for every element; and by `steps` steps of the denormals, but
-  // zeros stay zeros. Each NaN that was computed may have either sign.
-  InstrId Of(Builder& builder, InstrId operand, int64_t steps) {
-    const Shape shape = builder[operand].shape;
-    if (!IsInexactType(shape)) return operand;
-    const DType part = PartOf(shape.dtype);
-    if (still_) steps = 0;
-    const InstrId moved = still_ ? operand : Scaled(builder, operand);
-    if (!IsComplex(shape.dtype)) return Finished(builder, moved, steps);
-    // A product would carry what one part lacks over to the other.
-    const Shape half = ArrayShape(part, shape.dims), pred = ArrayShape(DType::kPred, shape.dims);
-    const auto is_finite = [&](Op which) {
-      return builder.Emit(Op::kIsFinite, pred, {builder.Emit(which, half, {operand})});
-    };
-    const InstrId re_finite = is_finite(Op::kReal), im_finite = is_finite(Op::kImag);
-    const InstrId both = builder.Binary(Op::kAnd, re_finite, im_finite);
-    const InstrId safe =
-        builder.Emit(Op::kSelect, ArrayShape(shape.dtype, shape.dims), {both, moved, operand});
-    const InstrId re = Finished(builder, builder.Emit(Op::kReal, half, {safe}), steps);
-    const InstrId im = Finished(builder, builder.Emit(Op::kImag, half, {safe}), steps);
-    return builder.Emit(Op::kComplex, ArrayShape(shape.dtype, shape.dims), {re, im});
-  }
-
   // A result of `terms` terms that underflowed is off by half a step for each. Narrow operands may
   // be wider in an engine that does not store them; f32 and f64 are what they are.
   InstrId OfOperand(Builder& builder, InstrId operand) {
     const Shape& shape = builder[operand].shape;
-    return Of(builder, operand, shape.is_array() && !IsWide(PartOf(shape.dtype)) ? 1 : 0);
+    if (!IsInexactType(shape)) return operand;
+    return Moved(builder, operand, IsWide(PartOf(shape.dtype)) ? 0 : 1, /*by_parts=*/true);
   }
-  InstrId OfResult(Builder& builder, InstrId result, int64_t terms) {
-    return Of(builder, result, (terms + 1) / 2);
+  InstrId OfResult(Builder& builder, InstrId result, int64_t terms, bool by_parts) {
+    const Shape shape = builder[result].shape;
+    if (IsInexactType(shape)) return Moved(builder, result, (terms + 1) / 2, by_parts);
+    if (!shape.is_tuple) return result;
+    std::vector<InstrId> elements;
+    for (size_t i = 0; i < shape.elements.size(); ++i) {
+      const InstrId element = builder.TupleElement(result, static_cast<int64_t>(i));
+      elements.push_back(IsFloat(shape.elements[i].dtype) ? WithOpenNaNs(builder, element)
+                                                          : element);
+    }
+    return builder.Tuple(std::move(elements));
   }
 
   // Half of the time with its operands exchanged: of equal ones the reference gives the first.
@@ -201,7 +194,41 @@ class Perturbation {
  private:
   static bool IsWide(DType part) { return part == DType::kF32 || part == DType::kF64; }
 
+  // value * (1 + e), a different e for every element; and by `steps` steps of the denormals, but
+  // zeros stay zeros. Each NaN that was computed may have any sign and payload. The parts of a
+  // complex number move by their own sizes, or by the size of the whole.
+  InstrId Moved(Builder& builder, InstrId value, int64_t steps, bool by_parts) {
+    const Shape shape = builder[value].shape;
+    if (still_) steps = 0;
+    if (!IsComplex(shape.dtype)) return Finished(builder, Scaled(builder, value), steps);
+    const Shape half = ArrayShape(PartOf(shape.dtype), shape.dims);
+    const InstrId whole = by_parts ? value : ScaledWhole(builder, value);
+    const auto part = [&](Op which) {
+      const InstrId found = builder.Emit(which, half, {whole});
+      return Finished(builder, by_parts ? Scaled(builder, found) : found, steps);
+    };
+    const InstrId re = part(Op::kReal);
+    const InstrId im = part(Op::kImag);
+    return builder.Emit(Op::kComplex, ArrayShape(shape.dtype, shape.dims), {re, im});
+  }
+
+  // Where both parts are finite: a product would carry what one part lacks over to the other.
+  InstrId ScaledWhole(Builder& builder, InstrId value) {
+    if (still_) return value;
+    const Shape shape = builder[value].shape;
+    const Shape half = ArrayShape(PartOf(shape.dtype), shape.dims);
+    const auto is_finite = [&](Op which) {
+      return builder.Emit(Op::kIsFinite, ArrayShape(DType::kPred, shape.dims),
+                          {builder.Emit(which, half, {value})});
+    };
+    const InstrId re_finite = is_finite(Op::kReal), im_finite = is_finite(Op::kImag);
+    const InstrId both = builder.Binary(Op::kAnd, re_finite, im_finite);
+    return builder.Emit(Op::kSelect, ArrayShape(shape.dtype, shape.dims),
+                        {both, Scaled(builder, value), value});
+  }
+
   InstrId Scaled(Builder& builder, InstrId value) {
+    if (still_) return value;
     const Shape shape = builder[value].shape;
     const DType part = PartOf(shape.dtype);
     const double relative = Epsilon(part) * (IsWide(part) ? 4 : 1);
@@ -210,7 +237,7 @@ class Perturbation {
 
   InstrId Finished(Builder& builder, InstrId value, int64_t steps) {
     const InstrId stepped = Stepped(builder, value, steps);
-    return !still_ && random_() % 2 == 0 ? stepped : WithNegatedNaNs(builder, stepped);
+    return !still_ && random_() % 2 == 0 ? stepped : WithOpenNaNs(builder, stepped);
   }
 
   InstrId Stepped(Builder& builder, InstrId value, int64_t steps) {
@@ -237,8 +264,9 @@ class Perturbation {
     return builder.Constant(MakeLiteral(ArrayShape(shape.dtype, shape.dims), std::move(bytes)));
   }
 
-  // Some of them, or all: the instructions of a processor give only one sign.
-  InstrId WithNegatedNaNs(Builder& builder, InstrId value) {
+  // Some of them or all are negated, since the instructions of a processor give only one sign, or
+  // any others.
+  InstrId WithOpenNaNs(Builder& builder, InstrId value) {
     const Dims dims = builder[value].shape.dims;
     const InstrId is_nan = builder.Emit(Op::kCompare, ArrayShape(DType::kPred, dims),
                                         {value, value}, CompareAttrs{Direction::kNe});
@@ -249,8 +277,28 @@ class Perturbation {
     bytes.resize(static_cast<size_t>(ByteSizeOf(ArrayShape(DType::kPred, dims))));
     const InstrId chosen =
         builder.Constant(MakeLiteral(ArrayShape(DType::kPred, dims), std::move(bytes)));
-    const InstrId negated = builder.Binary(Op::kAnd, is_nan, chosen);
-    return builder.Emit(Op::kSelect, shape, {negated, builder.Unary(Op::kNegate, value), value});
+    const InstrId open = builder.Binary(Op::kAnd, is_nan, chosen);
+    const bool negated = !HasPayload(shape.dtype) || random_() % 2 == 0;
+    const InstrId other = negated ? builder.Unary(Op::kNegate, value) : AnyNaNs(builder, shape);
+    return builder.Emit(Op::kSelect, shape, {open, other, value});
+  }
+
+  static bool HasPayload(DType dtype) {
+    return IsWide(dtype) || dtype == DType::kF16 || dtype == DType::kBF16;
+  }
+
+  // Quiet ones: arithmetic makes no others.
+  InstrId AnyNaNs(Builder& builder, const Shape& shape) {
+    const auto size = static_cast<size_t>(ByteSize(shape.dtype));
+    const auto quiet_bit = static_cast<uint64_t>(0.5 / Epsilon(shape.dtype));
+    const uint64_t open = uint64_t{1} << (8 * size - 1) | (quiet_bit - 1);
+    const uint64_t nan = FloatToBits(shape.dtype, std::numeric_limits<double>::quiet_NaN());
+    std::vector<std::byte> bytes(static_cast<size_t>(ByteSizeOf(shape)));
+    for (size_t at = 0; at + size <= bytes.size(); at += size) {
+      const uint64_t bits = nan ^ (random_() & open);
+      std::memcpy(&bytes[at], &bits, size);
+    }
+    return builder.Constant(MakeLiteral(shape, std::move(bytes)));
   }
 
   std::mt19937_64 random_;
@@ -460,7 +508,8 @@ Module Perturbed(const Module& module, uint64_t seed) {
       const InstrId plain =
           widened ? *widened : ByAnyWay(builder, std::move(instr), perturbation.random());
       if (!moves) return plain;
-      const InstrId value = perturbation.OfResult(builder, plain, TermsOf(original, before));
+      const InstrId value = perturbation.OfResult(builder, plain, TermsOf(original, before),
+                                                  RoundsByParts(before.op));
       excess.Renamed(plain, value);
       return value;
     });

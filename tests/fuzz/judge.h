@@ -8,14 +8,16 @@
 //      place.
 //   3. What is left is judged by the condition of the module: the reference runs it again with
 //      every operand and result of a rounding instruction moved at random: relatively by up to a
-//      few units in the last place (4 for f32 and f64, 1 for narrower types), and the result of n
-//      terms by the steps of denormals that n products which underflow can lose. The element passes
-//      if it is within 8 times the spread of these runs. NaN or an infinity passes, or a number
-//      where the reference has one of them, only if a run gave that NaN, that infinity or numbers
-//      around it; integers and pred pass if the runs disagree on them. The runs also take what else
-//      is left open (freedoms.h): the order of a reduction, f16 and bf16 results that overflow only
-//      if they are rounded, and the steps of batch normalisations and transforms. Every third run
-//      takes nothing but these choices and the signs of NaNs.
+//      few units in the last place (4 for f32 and f64, 1 for narrower types; each part of a complex
+//      operand by its own, a complex result as a whole where its parts are not rounded apart), and
+//      the result of n terms by the steps of denormals that n products which underflow can lose.
+//      The element passes if it is within 8 times the spread of these runs. NaN or an infinity
+//      passes, or a number where the reference has one of them, only if a run gave that NaN, that
+//      infinity or numbers around it; integers and pred pass if the runs disagree on them. The
+//      runs also take what else is left open (freedoms.h): the order of a reduction, f16 and bf16
+//      results that overflow only if they are rounded, the steps of batch normalisations and
+//      transforms, and sign and payload of NaNs that a rounding instruction makes (those of others
+//      are exact). Every third run takes nothing but these choices.
 //   4. A result may also be right, by the rules above, for the module with the padding of its f32
 //      and bf16 convolutions made explicit: zeros that taps which are not finite turn into NaN.
 // The perturbed runs stand for a bound from error analysis: they see cancellation, amplification

@@ -167,6 +167,132 @@ const ZeroCase kZeroCases[] = {
   a = f32[0,2,2] parameter(0)
   lu = (f32[0,2,2], s32[0,2], s32[0]) custom-call(a), custom_call_target="lapack_sgetrf_ffi", backend_config={}
   ROOT f = f32[0,2,2] get-tuple-element(lu), index=0)"},
+    // Old calls, with the options and sizes as operands, which programs may also compute.
+    {"OldQrOfABatch", R"(
+  a = f64[2,5,3] parameter(0)
+  c1 = s32[] constant(1)
+  c2 = s32[] constant(2)
+  c3 = s32[] constant(3)
+  c5 = s32[] constant(5)
+  b = s32[] multiply(c1, c2)
+  work = s32[] constant(96)
+  qr = (f64[2,5,3], f64[2,3], s32[2], f64[96]) custom-call(b, c5, c3, work, a), custom_call_target="lapack_dgeqrf"
+  f = f64[2,5,3] get-tuple-element(qr), index=0
+  tau = f64[2,3] get-tuple-element(qr), index=1
+  qs = (f64[2,5,3], s32[2], f64[96]) custom-call(b, c5, c3, c3, work, f, tau), custom_call_target="lapack_dorgqr"
+  q = f64[2,5,3] get-tuple-element(qs), index=0
+  top = f64[2,3,3] slice(f), slice={[0:2], [0:3], [0:3]}
+  row = s32[2,3,3] iota(), iota_dimension=1
+  column = s32[2,3,3] iota(), iota_dimension=2
+  upper = pred[2,3,3] compare(row, column), direction=LE
+  zero = f64[] constant(0)
+  zeros = f64[2,3,3] broadcast(zero), dimensions={}
+  r = f64[2,3,3] select(upper, top, zeros)
+  product = f64[2,5,3] dot(q, r), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  ROOT difference = f64[2,5,3] subtract(product, a))"},
+    {"OldLuOfAKnownMatrix", R"(
+  a = f32[2,2] constant({{0, 2}, {3, 4}})
+  c1 = s32[] constant(1)
+  c2 = s32[] constant(2)
+  lu = (f32[2,2], s32[2], s32[]) custom-call(c1, c2, c2, a), custom_call_target="lapack_sgetrf"
+  f = f32[2,2] get-tuple-element(lu), index=0
+  exchanged = f32[2,2] constant({{3, 4}, {0, 2}})
+  ROOT difference = f32[2,2] subtract(f, exchanged))"},
+    {"OldCholeskyOfAnIndefiniteMatrixSaysWhere", R"(
+  a = f32[2,2,2] constant({{{4, 2}, {2, 5}}, {{1, 2}, {2, 1}}})
+  c1 = s32[] constant(1)
+  c2 = s32[] constant(2)
+  c = (f32[2,2,2], s32[2]) custom-call(c1, c2, c2, a), custom_call_target="lapack_spotrf"
+  info = s32[2] get-tuple-element(c), index=1
+  want = s32[2] constant({0, 2})
+  d = s32[2] subtract(info, want)
+  ROOT difference = f32[2] convert(d))"},
+    {"OldTriangularSystemTakesAFactor", R"(
+  a = c64[2,2] constant({{(2, 0), (0, 0)}, {(1, 1), (4, 0)}})
+  b = c64[2,1] constant({{(2, 4)}, {(1, 3)}})
+  c0 = s32[] constant(0)
+  c1 = s32[] constant(1)
+  c2 = s32[] constant(2)
+  factor = c64[] constant((0, 2))
+  x = c64[2,1] custom-call(c1, c1, c0, c0, c2, c1, c1, factor, a, b), custom_call_target="blas_ctrsm"
+  ax = c64[2,1] dot(a, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  factors = c64[2,1] broadcast(factor), dimensions={}
+  want = c64[2,1] multiply(factors, b)
+  d = c64[2,1] subtract(ax, want)
+  ROOT difference = f32[2,1] abs(d))"},
+    {"OldSingularValues", R"(
+  a = c128[3,5] parameter(0)
+  c0 = s32[] constant(0)
+  c1 = s32[] constant(1)
+  c3 = s32[] constant(3)
+  c5 = s32[] constant(5)
+  svd = (c128[3,5], f64[3], c128[3,3], c128[3,5], s32[], s32[24], f64[99], c128[64]) custom-call(c0, c1, c1, c3, c5, c5, a), custom_call_target="lapack_zgesdd"
+  s = f64[3] get-tuple-element(svd), index=1
+  u = c128[3,3] get-tuple-element(svd), index=2
+  vt = c128[3,5] get-tuple-element(svd), index=3
+  z = f64[] constant(0)
+  zeros = f64[3] broadcast(z), dimensions={}
+  sc = c128[3] complex(s, zeros)
+  scale = c128[3,3] broadcast(sc), dimensions={1}
+  us = c128[3,3] multiply(u, scale)
+  usv = c128[3,5] dot(us, vt), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  d = c128[3,5] subtract(usv, a)
+  ROOT difference = f64[3,5] abs(d))"},
+    {"OldSymmetricEigenvectorsOfTheUpperHalf", R"(
+  a = f32[2,3,3] parameter(0)
+  c0 = s32[] constant(0)
+  c2 = s32[] constant(2)
+  c3 = s32[] constant(3)
+  old = (f32[2,3,3], f32[2,3], s32[2], f32[37], s32[18]) custom-call(c0, c2, c3, a), custom_call_target="lapack_ssyevd"
+  new = (f32[2,3,3], f32[2,3], s32[2]) custom-call(a), custom_call_target="lapack_ssyevd_ffi", backend_config={mode = 86 : ui8, uplo = 85 : ui8}
+  v = f32[2,3,3] get-tuple-element(old), index=0
+  w = f32[2,3,3] get-tuple-element(new), index=0
+  ROOT difference = f32[2,3,3] subtract(v, w))"},
+    {"OldGeneralEigenvectors", R"(
+  a = f32[3,3] parameter(0)
+  c1 = s32[] constant(1)
+  c3 = s32[] constant(3)
+  no = u8[] constant(78)
+  yes = u8[] constant(86)
+  old = (f32[3,3], f32[3,3], f32[3,3], f32[3], f32[3], c64[3,3], c64[3,3], s32[]) custom-call(c1, c3, no, yes, a), custom_call_target="lapack_sgeev"
+  new = (f32[3], f32[3], c64[3,3], c64[3,3], s32[]) custom-call(a), custom_call_target="lapack_sgeev_ffi", backend_config={compute_left = 86 : ui8, compute_right = 86 : ui8}
+  v = c64[3,3] get-tuple-element(old), index=6
+  w = c64[3,3] get-tuple-element(new), index=3
+  d = c64[3,3] subtract(v, w)
+  no_left = c64[3,3] get-tuple-element(old), index=5
+  sum = c64[3,3] add(d, no_left)
+  ROOT difference = f32[3,3] abs(sum))"},
+    {"OldSchurDecomposition", R"(
+  a = c64[3,3] parameter(0)
+  c1 = s32[] constant(1)
+  c3 = s32[] constant(3)
+  no = u8[] constant(78)
+  yes = u8[] constant(86)
+  old = (c64[3,3], f32[3], c64[3], c64[3,3], s32[], s32[]) custom-call(c1, c3, yes, no, a), custom_call_target="lapack_cgees"
+  t = c64[3,3] get-tuple-element(old), index=0
+  z = c64[3,3] get-tuple-element(old), index=3
+  zt = c64[3,3] dot(z, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  az = c64[3,3] dot(a, z), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  d = c64[3,3] subtract(zt, az)
+  ROOT difference = f32[3,3] abs(d))"},
+    {"OldHessenbergForm", R"(
+  a = f64[3,3] parameter(0)
+  c1 = s32[] constant(1)
+  c3 = s32[] constant(3)
+  old = (f64[3,3], f64[2], s32[], f64[96]) custom-call(c3, c1, c3, c3, c1, c3, a), custom_call_target="lapack_dgehrd"
+  new = (f64[3,3], f64[2], s32[]) custom-call(a), custom_call_target="lapack_dgehrd_ffi", backend_config={low = 1 : i32, high = 3 : i32}
+  h = f64[3,3] get-tuple-element(old), index=0
+  g = f64[3,3] get-tuple-element(new), index=0
+  ROOT difference = f64[3,3] subtract(h, g))"},
+    {"OldTridiagonalForm", R"(
+  a = c128[3,3] parameter(0)
+  c1 = s32[] constant(1)
+  c3 = s32[] constant(3)
+  old = (c128[3,3], f64[3], f64[2], c128[2], s32[], c128[96]) custom-call(c3, c1, c3, c1, c3, a), custom_call_target="lapack_zhetrd"
+  new = (c128[3,3], f64[3], f64[2], c128[2], s32[]) custom-call(a), custom_call_target="lapack_zhetrd_ffi", backend_config={uplo = 76 : ui8}
+  h = f64[2] get-tuple-element(old), index=2
+  g = f64[2] get-tuple-element(new), index=2
+  ROOT difference = f64[2] subtract(h, g))"},
 };
 
 constexpr char kLoop[] = R"(HloModule m
@@ -254,6 +380,14 @@ const RefusedCase kRefused[] = {
      R"((f32[4,4], s32[]) custom-call(a), custom_call_target="lapack_spotrf_ffi", backend_config={uplo = 1 : ui8})",
      "instruction `c` (line 4): custom-call of target 'lapack_spotrf_ffi': uplo is neither 'L' nor "
      "'U'"},
+    {"OldWithoutItsScalars",
+     R"((f32[4,4], s32[4], s32[]) custom-call(a), custom_call_target="lapack_sgetrf")",
+     "instruction `c` (line 4): custom-call of target 'lapack_sgetrf' cannot be run: this program "
+     "does not know the target"},
+    {"OldWithArraysForScalars",
+     R"((f32[4,4], s32[]) custom-call(a, a, a, a), custom_call_target="lapack_spotrf")",
+     "instruction `c` (line 4): custom-call of target 'lapack_spotrf': operand 0 is f32[4,4], "
+     "expected s32[]"},
 };
 
 class RefusedCalls : public ::testing::TestWithParam<RefusedCase> {};
@@ -274,6 +408,30 @@ TEST_P(RefusedCalls, AreNamed) {
 
 INSTANTIATE_TEST_SUITE_P(Lapack, RefusedCalls, ::testing::ValuesIn(kRefused),
                          [](const auto& info) { return info.param.name; });
+
+// Known only when the program runs: here it reads the scalars.
+TEST(OldCalls, CompareTheirScalarsWithTheArrays) {
+  const auto run =
+      [](const std::string& rows, const std::string& full, Engine engine) {
+        const Module module = Parsed(R"(HloModule m
+ENTRY main {
+  a = f32[4,3] constant({{1,2,3},{4,5,6},{7,8,9},{1,1,2}})
+  c1 = s32[] constant(1)
+  c3 = s32[] constant(3)
+  rows = s32[] constant()" + rows + R"()
+  full = s32[] constant()" + full + R"()
+  ROOT c = (f32[4,3], f32[3], f32[4,3], f32[3,3], s32[], s32[9], f32[9]) custom-call(full, c1, c1, rows, c3, c1, a), custom_call_target="lapack_sgesdd"
+})");
+        const auto results = CompileAndRun(module, OptionsOf(engine), {});
+        return results.ok() ? "" : results.error().message;
+      };
+  const std::string where = "instruction `c` (line 8): custom-call of target 'lapack_sgesdd': ";
+  for (const Engine engine : {Engine::kReference, Engine::kOff, Engine::kOn}) {
+    EXPECT_EQ(run("4", "0", engine), "");
+    EXPECT_EQ(run("5", "0", engine), where + "operand 3 says 5, the arrays have 4");
+    EXPECT_EQ(run("4", "1", engine), where + "u and vt have other sizes than the mode asks for");
+  }
+}
 
 TEST(UnknownCalls, AreCompiledAroundWhereAllowed) {
   const Module module = Parsed(R"(HloModule m

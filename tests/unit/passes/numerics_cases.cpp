@@ -119,7 +119,7 @@ NumericsCase Rng(std::string_view kind, const std::string& dtype, const std::str
       Entry(fmt::format("a = {0}[] constant({2})\nb = {0}[] constant({3})\n"
                         "ROOT r = {0}{1} rng(a, b), distribution={4}",
                         dtype, dims, a, b, kind));
-  const bool is_integer = dtype.front() == 's' || dtype.front() == 'u';
+  const bool is_integer = dtype.front() == 's' || dtype.front() == 'u' || dtype.front() == 'p';
   test.tolerance = is_integer ? 0 : kind == "rng_normal" ? ToleranceOf(dtype) : 1e-7;
   return test;
 }
@@ -229,6 +229,17 @@ std::vector<NumericsCase> RandomCases() {
   }
   for (const char* dtype : {"s32", "u8", "s64", "u32", "s8"})
     cases.push_back(Rng("rng_uniform", dtype, "[50]", "3", "120"));
+  for (const char* dtype : {"s2", "s4"})
+    cases.push_back(Rng("rng_uniform", dtype, "[50]", "-2", "1"));
+  for (const char* dtype : {"u2", "u4", "s4"})
+    cases.push_back(Rng("rng_uniform", dtype, "[50]", "1", "3"));
+  cases.push_back(Rng("rng_uniform", "pred", "[9]", "0", "1"));
+  cases.push_back(Rng("rng_uniform", "pred", "[9]", "1", "0"));  // the range wraps
+  cases.push_back(Rng("rng_uniform", "s4", "[50]", "3", "-4"));
+  for (const char* dtype : {"f8e5m2", "f8e4m3fn", "f8e4m3b11fnuz", "f8e3m4", "f4e2m1fn"})
+    cases.push_back(Rng("rng_uniform", dtype, "[50]", "-1", "2"));
+  cases.push_back(Rng("rng_uniform", "f8e8m0fnu", "[50]", "1", "8"));
+  cases.push_back(Rng("rng_normal", "f8e4m3", "[50]", "1", "0.5"));
   cases.push_back(Rng("rng_uniform", "s32", "[5]", "-2000000000", "2000000000"));
   cases.push_back(Rng("rng_uniform", "s32", "[5]", "4", "4"));
   cases.push_back(Rng("rng_uniform", "f32", "[]", "0", "1"));

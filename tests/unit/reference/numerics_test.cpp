@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <sstream>
 #include <vector>
 
@@ -117,6 +118,39 @@ TEST(Rng, StaysInItsRangeAndHasItsMoments) {
   for (const bool value : seen) EXPECT_TRUE(value);
 }
 
+TEST(Rng, SmallTypesStayInTheirRange) {
+  const auto draw = [](const std::string& type, const std::string& a, const std::string& b) {
+    return Numbers(Eval("a = " + type + "[] constant(" + a + ")\nb = " + type + "[] constant(" + b +
+                        ")\nROOT r = " + type + "[400] rng(a, b), distribution=rng_uniform"));
+  };
+  const auto expect_all = [&](const std::string& type, int low, int high) {
+    std::map<double, int> seen;
+    for (const double value : draw(type, std::to_string(low), std::to_string(high))) ++seen[value];
+    EXPECT_EQ(seen.size(), static_cast<size_t>(high - low)) << type;
+    for (const auto& [value, count] : seen) {
+      EXPECT_TRUE(value >= low && value < high && value == std::floor(value)) << type << value;
+      EXPECT_NEAR(count * (high - low), 400, 200) << type << value;
+    }
+  };
+  expect_all("s2", -2, 1);
+  expect_all("s4", -7, 3);
+  expect_all("u2", 0, 3);
+  expect_all("u4", 5, 15);
+  expect_all("s8", -100, -92);
+  expect_all("u8", 250, 255);
+  // Half-open: false alone.
+  for (const double value : draw("pred", "0", "1")) EXPECT_EQ(value, 0);
+  for (const double value : draw("pred", "1", "1")) EXPECT_EQ(value, 1);
+  for (const char* type : {"f8e5m2", "f8e4m3fn", "f8e4m3b11fnuz", "f8e3m4", "f4e2m1fn"}) {
+    double sum = 0;
+    for (const double value : draw(type, "-1", "1")) {
+      ASSERT_TRUE(value >= -1 && value < 1) << type << value;
+      sum += value;
+    }
+    EXPECT_NEAR(sum / 400, 0, 0.5) << type;
+  }
+}
+
 TEST(Rng, IsAFunctionOfItsInstruction) {
   const std::string draws =
       "a = f32[] constant(0)\nb = f32[] constant(1)\n"
@@ -127,10 +161,13 @@ TEST(Rng, IsAFunctionOfItsInstruction) {
 }
 
 TEST(Rng, OtherTypesAndDistributionsAreRefused) {
-  EXPECT_NE(Eval("a = pred[] constant(0)\nb = pred[] constant(1)\n"
-                 "ROOT r = pred[3] rng(a, b), distribution=rng_uniform")
-                .find("the reference interpreter cannot run"),
-            std::string::npos);
+  for (const std::string type : {"pred", "s4", "f8e8m0fnu", "c64"}) {
+    EXPECT_NE(Eval("a = " + type + "[] parameter(0)\nb = " + type + "[] parameter(1)\n" +
+                   "ROOT r = " + type + "[3] rng(a, b), distribution=rng_normal")
+                  .find("the reference interpreter cannot run"),
+              std::string::npos)
+        << type;
+  }
   EXPECT_NE(Eval("a = f32[] constant(0)\nb = f32[] constant(1)\n"
                  "ROOT r = f32[3] rng(a, b), distribution=rng_poisson")
                 .find("distribution=rng_poisson, expected rng_uniform or rng_normal"),
