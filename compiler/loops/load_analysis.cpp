@@ -133,9 +133,14 @@ bool SuitsOwnCode(const Kernel& kernel) {
   const bool floats = std::all_of(kernel.operands.begin(), kernel.operands.end(), [&](BufferId id) {
     return kernel[id].dtype == DType::kF32 || !MovesWith(kernel, id, summed.back().name);
   });
-  if (!floats || UnitStrides(kernel, n.name, right) <= 0) return false;
+  if (!floats) return false;
+  const bool across = UnitStrides(kernel, n.name, right) > 0;
   // One row: each element of the right operand is used once, straight from memory.
-  if (m.extent == 1 && outer.size() <= 2) return n.extent >= kFewestColumns;
+  if (m.extent == 1 && outer.size() <= 2) {
+    const bool along = UnitStrides(kernel, summed.back().name, right) > 0;
+    return n.extent >= kFewestColumns && (across || along);
+  }
+  if (!across) return false;
   // Batches stand outside of the loops that read the same of the right operand again.
   int64_t rows = 1, depth = 1;
   size_t first = outer.size() - 1;

@@ -603,6 +603,8 @@ class Scheduler {
                                 ? TileVectors(extent, lanes)
                                 : std::clamp<int64_t>(extent / lanes, 1, schedule_.unroll);
     if (!contraction && FromMemory() && LongRuns(n, extent, lanes)) return;
+    if (kernel_.klass == KernelClass::kContraction && one_row && OneRow(m, n, extent, lanes))
+      return;
     if (!Tile(n, lanes * vectors, n + "o", n + "t")) return;
     bool rows = false;
     if (contraction && !one_row) {
@@ -632,6 +634,26 @@ class Scheduler {
         AllOrNothing([&] { return Tile(n, run, n + "o", n + "t") && Distribute(n + "t"); });
     if (done) VectorLoop(n + "t");
     return done;
+  }
+
+  // A product of one row reads its right operand once, from memory, and faster than the fetching of
+  // the hardware follows: row after row, of which the next is asked for while one is used.
+  bool OneRow(const std::string& m, const std::string& n, int64_t extent, int64_t lanes) {
+    constexpr int64_t kRunBytes = 16 << 10;
+    const auto right = RightOperand(kernel_, m, n);
+    const std::vector<NamedLoop> summed = LoopChain(kernel_, 'k');
+    if (!right || summed.empty() || BytesOf(kernel_, *right) <= target_.l2_bytes) return false;
+    const std::string name = kernel_[*right].name;
+    const int64_t piece = lanes * schedule_.unroll;
+    const int64_t most = std::min(kRunBytes / WidestElement(), extent / target_.threads);
+    const int64_t run = most / piece * piece;
+    if (run < 2 * piece) return false;
+    return AllOrNothing([&] {
+      return Tile(n, run, n + "o", n + "r") && Distribute(n + "r") &&
+             Tile(n + "r", piece, n + "b", n + "t") &&
+             Try({PrimitiveKind::kPrefetch, {name, summed.back().name, n + "b"}, 0, ""}) &&
+             VectoriseTile(n + "t", schedule_.unroll, lanes);
+    });
   }
 
   bool VectoriseTile(const std::string& loop, int64_t vectors, int64_t lanes) {

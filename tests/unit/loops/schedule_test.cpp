@@ -277,12 +277,37 @@ TEST(LoopsSchedule, DeepSumsStayWithinRounding) {
 }
 
 TEST(LoopsSchedule, AProductOfOneRowReadsLongRuns) {
-  const std::string list = ListFor(Product(1, 3072, 64).c_str(), "contraction");
+  const std::string list = ListFor(Product(1, 3072, 32).c_str(), "contraction");
   EXPECT_NE(list.find("tile i1 96 "), std::string::npos) << list;
   EXPECT_FALSE(DefaultSchedule(MustParse(Product(1, 3072, 64).c_str())).use_library);
+  // From memory whole rows, one after the other, the next one asked for.
+  Target target = TwoThreads();
+  target.l2_bytes = 100 << 10;
+  const std::string far = ListFor(Product(1, 3072, 64).c_str(), "contraction", target);
+  EXPECT_NE(
+      far.find("tile i1 1536 i1o i1r; distribute i1r; tile i1r 32 i1b i1t; prefetch b k0 i1b"),
+      std::string::npos)
+      << far;
   // A tile for each thread, at least.
   const std::string small = ListFor(Product(1, 64, 64).c_str(), "contraction");
   EXPECT_NE(small.find("tile i1 16 "), std::string::npos) << small;
+}
+
+// Each column is a sum along memory.
+TEST(LoopsSchedule, AProductOfOneRowWithTransposedColumnsIsOwnCode) {
+  const char* text = R"(kernel @logits class=contraction
+  operand %a: f32[1,256]
+  operand %b: f32[500,256]
+  result %r: f32[1,500]
+{ for i0 in 1 { for i1 in 500 {
+  alloc %acc: f32[] register
+  %acc[] = 0:f32
+  for k0 in 256 reduces { %acc[] = %acc[] + %a[i0, k0] * %b[i1, k0] }
+  %r[i0, i1] = %acc[]
+} } })";
+  EXPECT_FALSE(DefaultSchedule(MustParse(text)).use_library);
+  EXPECT_EQ(ListFor(text, "contraction").find("privatise k0 32 "), 0U)
+      << ListFor(text, "contraction");
 }
 
 TEST(LoopsSchedule, RegisterTileFollowsTheRegisters) {
