@@ -73,7 +73,8 @@ TEST(Config, HasThisText) {
             "computation 2\n"
             "kernel loop roots=17 members=12,14\n"
             "kernel row roots=18,21\n"
-            "schedule 00000000000000010000000000000002 update vector_bytes=0 unroll=4 parallel_grain=0\n");
+            "schedule 00000000000000010000000000000002 update vector_bytes=0 unroll=4 "
+            "parallel_grain=0\n");
 }
 
 constexpr std::string_view kGood =
