@@ -275,6 +275,23 @@ ENTRY e { p = f32[2] parameter(0)
   EXPECT_NE(JudgeFloats(module, {NAN, 1}, {NAN, NAN}), "");
 }
 
+TEST(Judge, QuotientsAndPowersNeedNotRecoverInfinities) {
+  const auto module = [](const std::string& op) {
+    return MustParse(
+        "ENTRY e { p = f32[2] parameter(0)\n i = f32[2] constant({nan, 1})\n"
+        "x = c64[2] complex(p, i)\n y = c64[2] constant({(3, -4), (2, 0)})\n"
+        "w = c64[2] " +
+        op + "(x, y)\n ROOT r = f32[2] real(w) }");
+  };
+  EXPECT_EQ(JudgeFloats(module("divide"), {-INFINITY, 3}, {-INFINITY, 1.5}), "");
+  EXPECT_EQ(JudgeFloats(module("divide"), {-INFINITY, 3}, {NAN, 1.5}), "");
+  EXPECT_NE(JudgeFloats(module("divide"), {-INFINITY, 3}, {INFINITY, 1.5}), "");
+  EXPECT_NE(JudgeFloats(module("divide"), {-INFINITY, 3}, {0, 1.5}), "");
+  EXPECT_NE(JudgeFloats(module("divide"), {-INFINITY, INFINITY}, {NAN, NAN}), "");
+  EXPECT_EQ(JudgeFloats(module("power"), {-INFINITY, 3}, {NAN, 8}), "");
+  EXPECT_NE(JudgeFloats(module("power"), {-INFINITY, 3}, {NAN, NAN}), "");
+}
+
 TEST(Judge, OnlyOverflowOfNarrowFloatsMayBeLeftOut) {
   const Module module = MustParse(R"(ENTRY e { p = f32[2] parameter(0)
   h = f16[2] convert(p)

@@ -19,6 +19,13 @@ InstrId Shuffled(Builder& builder, InstrId operand, const Dims& dims, std::mt199
 // the reference does.
 InstrId ProductByParts(Builder& builder, const Instr& instr);
 
+// A quotient whose infinities become NaN where the numerator times the conjugate of the denominator
+// is NaN by its parts: the reference recovers them.
+InstrId QuotientByParts(Builder& builder, const Instr& instr);
+
+// A power as what it means, exp(y log x), with the product by its parts.
+InstrId PowerByParts(Builder& builder, const Instr& instr);
+
 // A reduce-window that walks its windows from their ends; nothing where they have strides or holes.
 std::optional<InstrId> ReducedBackwards(Builder& builder, const Instr& instr);
 

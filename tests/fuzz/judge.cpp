@@ -317,8 +317,12 @@ InstrId ByAnyWay(Builder& builder, Instr&& instr, std::mt19937_64& random) {
   const bool normalises = instr.op == Op::kBatchNormTraining || instr.op == Op::kBatchNormGrad ||
                           instr.op == Op::kBatchNormInference;
   if (normalises && random() % 2 == 0) return BatchNormInSteps(builder, instr, random);
-  if (instr.op == Op::kMultiply && IsComplex(instr.shape.dtype) && random() % 2 == 0)
-    return ProductByParts(builder, instr);
+  const bool complex = instr.shape.is_array() && IsComplex(instr.shape.dtype);
+  if (complex && ClassOf(instr.op) == OpClass::Elementwise && random() % 2 == 0) {
+    if (instr.op == Op::kMultiply) return ProductByParts(builder, instr);
+    if (instr.op == Op::kDivide) return QuotientByParts(builder, instr);
+    if (instr.op == Op::kPower) return PowerByParts(builder, instr);
+  }
   if (instr.op == Op::kReduceWindow && random() % 2 == 0) {
     if (const auto backwards = ReducedBackwards(builder, instr)) return *backwards;
   }
