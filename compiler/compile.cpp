@@ -74,15 +74,20 @@ void Reach(const Module& module, ComputationId id, std::set<ComputationId>& reac
   }
 }
 
-// What off needs of the graph passes: composites as primitive operations, functions called in
-// place, complex numbers as pairs. No optimisation.
-Result<Module> Expanded(const Module& module) {
+Result<Module> AfterPasses(const Module& module, std::vector<std::string> names) {
   Module expanded = module;
   PipelineOptions pipeline;
-  pipeline.only = {"expand-composites", "expand-numerics", "inline-calls", "expand-complex"};
+  pipeline.only = std::move(names);
   FM_TRY(const auto reports, RunPipeline(expanded, pipeline));
   (void)reports;
   return expanded;
+}
+
+// What off needs of the graph passes: composites as primitive operations, functions called in
+// place, complex numbers as pairs. No optimisation.
+Result<Module> Expanded(const Module& module) {
+  return AfterPasses(module, {"resolve-dynamic", "expand-composites", "expand-numerics",
+                              "inline-calls", "expand-complex"});
 }
 
 }  // namespace
@@ -103,13 +108,22 @@ std::vector<Shape> ParameterLeaves(const Module& module) {
   for (const InstrId parameter : module.Entry().parameters) {
     FlattenLeaves(module.Entry()[parameter].shape, leaves);
   }
+  for (Shape& leaf : leaves) leaf = AtBounds(std::move(leaf));
   return leaves;
 }
 
 std::vector<Shape> OutputLeaves(const Module& module) {
   std::vector<Shape> leaves;
   FlattenLeaves(module.Entry().Root().shape, leaves);
+  for (Shape& leaf : leaves) leaf = AtBounds(std::move(leaf));
   return leaves;
+}
+
+Result<std::vector<Tensor>> Interpret(const Module& module, std::span<const Tensor* const> params,
+                                      const std::atomic<bool>* cancelled) {
+  // The interpreter knows no sizes below the bound.
+  FM_TRY(const Module resolved, AfterPasses(module, {"resolve-dynamic"}));
+  return Evaluate(resolved, params, cancelled);
 }
 
 Result<void> CheckSupported(const Module& given) {
@@ -145,9 +159,12 @@ Result<std::unique_ptr<Executable>> Compile(const Module& module, const CompileO
   // Library kernels take the size of their team when they are made, not when they run.
   SetThreads(options.threads);
   switch (options.engine) {
-    case Engine::kReference:
+    case Engine::kReference: {
+      // The interpreter knows no sizes below the bound.
+      FM_TRY(const Module resolved, AfterPasses(module, {"resolve-dynamic"}));
       return std::unique_ptr<Executable>(
-          std::make_unique<ReferenceExecutable>(module, options.cancelled));
+          std::make_unique<ReferenceExecutable>(resolved, options.cancelled));
+    }
     case Engine::kOff: {
       FM_TRY(const Module expanded, Expanded(module));
       return CompileOff(expanded, options.target, options.threads, options.cancelled);

@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "compiler/ir/module.h"
+#include "compiler/ir/tensor.h"
 #include "compiler/loops/schedule.h"
 #include "compiler/program/executable.h"
 #include "compiler/support/result.h"
@@ -46,7 +48,12 @@ Result<std::unique_ptr<Executable>> Compile(const Module& module, const CompileO
 // cannot.
 Result<void> CheckSupported(const Module& module);
 
-// Leaves of the entry's parameters (in parameter order) and of its result.
+// What the reference interpreter gives, by leaves of the entry's parameters and result.
+Result<std::vector<Tensor>> Interpret(const Module& module, std::span<const Tensor* const> params,
+                                      const std::atomic<bool>* cancelled = nullptr);
+
+// Leaves of the entry's parameters (in parameter order) and of its result. Bounded sizes are given
+// by their bounds.
 std::vector<Shape> ParameterLeaves(const Module& module);
 std::vector<Shape> OutputLeaves(const Module& module);
 

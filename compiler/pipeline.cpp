@@ -12,7 +12,8 @@ namespace {
 // Read this first: the compiler's graph passes, in order. The marked group in the middle runs until
 // nothing changes, because each member makes work for the others.
 constexpr PassEntry kGraphPipeline[] = {
-    {"remove-dead", RemoveDead},  // first: nothing is spent on code that never runs
+    {"resolve-dynamic", ResolveDynamic},  // first: no other pass knows sizes below the bound
+    {"remove-dead", RemoveDead},          // early: nothing is spent on code that never runs
     // Before inline-calls: a callee is expanded once, not once per caller.
     {"expand-composites", ExpandComposites},
     // Before inline-calls: rng is seeded by the names of the text, and regions of scans are called.

@@ -167,7 +167,7 @@ Result<void> CheckArray(NamedTensor& array, const Shape& wanted, const std::stri
   if (!same_type || found.dims != wanted.dims)
     return Invalid(place + ": found " + ToString(found) + (array.raw ? " (raw bytes)" : "") +
                    ", expected " + ToString(wanted));
-  array.tensor.shape = wanted;
+  array.tensor.shape = AtBounds(wanted);
   return Ok();
 }
 

@@ -1,5 +1,7 @@
 #include "compiler/ir/shape.h"
 
+#include <algorithm>
+
 namespace fusemark {
 
 Shape ArrayShape(DType dtype, std::vector<int64_t> dims) {
@@ -59,6 +61,13 @@ std::optional<int64_t> CheckedByteSize(const Shape& shape) {
     if (dim != 0 && __builtin_mul_overflow(non_zero, dim, &non_zero)) return std::nullopt;
   }
   return empty ? 0 : non_zero;
+}
+
+Shape AtBounds(Shape shape) {
+  const bool bounded =
+      std::all_of(shape.dims.begin(), shape.dims.end(), [](int64_t dim) { return dim >= 0; });
+  if (bounded) shape.dynamic_dims = 0;
+  return shape;
 }
 
 void FlattenLeaves(const Shape& shape, std::vector<Shape>& leaves) {

@@ -51,6 +51,9 @@ int64_t ByteSizeOf(const Shape& shape);
 // Nothing if the element or byte count overflows int64 or a dim is negative.
 std::optional<int64_t> CheckedByteSize(const Shape& shape);
 
+// An array of bounded size takes the room of its bounds: that shape. Others are given back.
+Shape AtBounds(Shape shape);
+
 // Array (and token) leaves in depth-first order; the flattening rule of parameters, results and
 // goldens.
 void FlattenLeaves(const Shape& shape, std::vector<Shape>& leaves);

@@ -12,7 +12,7 @@ Tensor MakeTensor(Shape shape, bool zero) {
   std::byte* memory = AllocateArray(bytes);
   if (memory == nullptr) throw std::bad_alloc();
   if (zero) std::memset(memory, 0, static_cast<size_t>(bytes));
-  tensor.shape = std::move(shape);
+  tensor.shape = AtBounds(std::move(shape));
   tensor.data.reset(memory);
   return tensor;
 }

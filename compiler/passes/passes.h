@@ -28,6 +28,12 @@ struct PassContext {
                                                   // this keeps its calls
 };
 
+// Arrays of bounded size (f32[<=8]) in the entry become arrays of their bounds, with sizes as
+// values beside them that set-dimension-size gives and get-dimension-size reads. A parameter is as
+// large as its bounds, a result is zero beyond its sizes. Elementwise operations, broadcast,
+// transpose and reductions by one commutative operation are known; others are kUnsupported.
+Result<bool> ResolveDynamic(Module& module, const PassContext& context);
+
 // Drops instructions that neither the root nor a side effect needs, and computations never called.
 Result<bool> RemoveDead(Module& module, const PassContext& context);
 

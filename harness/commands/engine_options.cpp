@@ -38,7 +38,7 @@ Result<std::vector<Tensor>> EvaluateReference(const LoadedWorkload& loaded,
   std::vector<const Tensor*> params;
   for (const Tensor& input : loaded.inputs) params.push_back(&input);
   try {
-    return Evaluate(loaded.workload.module, params, cancelled);
+    return Interpret(loaded.workload.module, params, cancelled);
   } catch (const std::bad_alloc&) {
     return Error{Code::kLaunchFailed, "out of memory in the reference interpreter"};
   }

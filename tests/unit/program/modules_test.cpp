@@ -1,5 +1,6 @@
 // Off and on against the reference on small modules written by hand: control flow, tuples, results
 // that are parameters or constants, empty and scalar arrays, every dtype.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -580,6 +581,58 @@ ENTRY main {
   f = T[133] floor(e)
   ROOT r = (T[133], T[133], T[133], T[133]) tuple(t, q, g, f)
 })";
+
+// What the reference gives is known here: it shares the rewrite of dynamic shapes with the others.
+TEST(DynamicShapes, OnlyWhatIsInsideCounts) {
+  const auto module = ParseModule(R"(HloModule m
+sum { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b) }
+max { a = s8[] parameter(0)
+  b = s8[] parameter(1)
+  ROOT r = s8[] maximum(a, b) }
+ENTRY main {
+  x = f32[<=4] parameter(0)
+  n = s32[] parameter(1)
+  d = f32[<=4] set-dimension-size(x, n), dimensions={0}
+  half = f32[] constant(0.5)
+  halves = f32[<=4] broadcast(half), dimensions={}
+  y = f32[<=4] multiply(d, halves)
+  five = f32[] constant(5)
+  s = f32[] reduce(y, five), dimensions={0}, to_apply=sum
+  b = f32[2,<=4] broadcast(y), dimensions={1}
+  t = f32[<=4,2] transpose(b), dimensions={1,0}
+  c = s8[<=4,2] convert(t)
+  low = s8[] constant(-100)
+  m = s8[2] reduce(c, low), dimensions={0}, to_apply=max
+  k = s32[] get-dimension-size(t), dimensions={0}
+  w = s32[] get-dimension-size(x), dimensions={0}
+  ROOT r = (f32[<=4,2], f32[], s8[2], s32[], s32[]) tuple(t, s, m, k, w)
+})",
+                                  "test");
+  ASSERT_TRUE(module.ok()) << module.error().message;
+  ASSERT_TRUE(CheckSupported(*module).ok());
+  const auto run = [&](int32_t size, Engine engine) {
+    std::vector<Tensor> inputs;
+    inputs.push_back(MakeTensor(ArrayShape(DType::kF32, {4})));
+    for (int i = 0; i < 4; ++i) inputs[0].as<float>()[i] = static_cast<float>(2 * i - 6);
+    inputs.push_back(MakeTensor(ArrayShape(DType::kS32, {})));
+    *inputs[1].as<int32_t>() = size;
+    auto results = CompileAndRun(*module, OptionsOf(engine), inputs);
+    EXPECT_TRUE(results.ok()) << results.error().message;
+    std::string text;
+    for (int i = 0; i < 8; ++i) text += fmt::format("{} ", (*results)[0].as<float>()[i]);
+    text += fmt::format("sum {} max {}", *(*results)[1].as<float>(), (*results)[2].as<int8_t>()[1]);
+    return text +
+           fmt::format(" sizes {} {}", *(*results)[3].as<int32_t>(), *(*results)[4].as<int32_t>());
+  };
+  for (const Engine engine : {Engine::kReference, Engine::kOff, Engine::kOn}) {
+    EXPECT_EQ(run(2, engine), "-3 -3 -2 -2 0 0 0 0 sum 0 max -2 sizes 2 4");
+    EXPECT_EQ(run(0, engine), "0 0 0 0 0 0 0 0 sum 5 max -100 sizes 0 4");
+    EXPECT_EQ(run(9, engine), "-3 -3 -2 -2 -1 -1 0 0 sum -1 max 0 sizes 4 4");
+    EXPECT_EQ(run(-1, engine), "0 0 0 0 0 0 0 0 sum 5 max -100 sizes 0 4");
+  }
+}
 
 TEST_P(Dtypes, MoveData) {
   ExpectAgreement(kMovement, GetParam());
