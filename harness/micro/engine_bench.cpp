@@ -146,8 +146,9 @@ std::string Layers(int64_t widths) {
     const auto line = [&](const std::string& name, const std::string& rest) {
       text += "  " + name + n + shape + rest + "\n";
     };
-    text += "  w" + n + " = f32[" + from + "," + to + "] parameter(" + std::to_string(parameter++) +
-            ")\n  b" + n + " = f32[" + to + "] parameter(" + std::to_string(parameter++) + ")\n";
+    text += "  w" + n + " = f32[" + from + "," + to + "] parameter(" + std::to_string(parameter) +
+            ")\n  b" + n + " = f32[" + to + "] parameter(" + std::to_string(parameter + 1) + ")\n";
+    parameter += 2;
     line("d", "dot(x" + n + ", w" + n + "), lhs_contracting_dims={1}, rhs_contracting_dims={0}");
     line("bb", "broadcast(b" + n + "), dimensions={1}");
     line("s", "add(d" + n + ", bb" + n + ")");

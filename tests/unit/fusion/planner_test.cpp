@@ -173,7 +173,9 @@ TEST(CheckPlan, RefusesDamagedPlans) {
   for (const Plan& plan : Damaged(planned->plan, module->entry.index)) {
     const auto checked = CheckPlan(*module, plan);
     EXPECT_FALSE(checked.ok()) << "damage " << index;
-    if (!checked.ok()) EXPECT_EQ(checked.error().code, Code::kInvalidInput);
+    if (!checked.ok()) {
+      EXPECT_EQ(checked.error().code, Code::kInvalidInput);
+    }
     ++index;
   }
   Plan shorter = planned->plan;

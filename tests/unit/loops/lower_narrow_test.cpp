@@ -84,7 +84,8 @@ std::vector<float> Edges(DType dtype) {
     for (const double value : {a, (a + b) / 2, std::sqrt(std::abs(a * b)), 1.01 * a, 2 * a}) {
       const auto edge = static_cast<float>(value);
       if (std::isnan(edge)) continue;
-      edges.insert(edges.end(), {edge, std::nextafterf(edge, 0.0F), std::nextafterf(edge, 4e38F)});
+      edges.insert(edges.end(),
+                   {edge, std::nextafterf(edge, 0.0F), std::nextafterf(edge, HUGE_VALF)});
     }
   }
   const size_t positive = edges.size();
