@@ -75,12 +75,7 @@ class Scheduler {
   // ---- tried on a copy: what is not legal here is left out ----
   bool Try(Primitive primitive) {
     Kernel changed = kernel_;
-    if (auto r = Apply(changed, primitive); !r.ok()) {
-      if (getenv("DBG"))
-        fprintf(stderr, "%s: %s\n", PrintPrimitives({primitive}).c_str(),
-                r.error().message.c_str());
-      return false;
-    }
+    if (!Apply(changed, primitive).ok()) return false;
     kernel_ = std::move(changed);
     list_.push_back(std::move(primitive));
     return true;
