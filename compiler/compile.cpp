@@ -90,6 +90,11 @@ Result<Module> Expanded(const Module& module) {
                               "inline-calls", "expand-complex"});
 }
 
+// What the reference interpreter needs: it knows no sizes below the bound.
+Result<Module> ForInterpreter(const Module& module) {
+  return AfterPasses(module, {"resolve-dynamic"});
+}
+
 }  // namespace
 
 std::string_view EngineName(Engine engine) {
@@ -121,8 +126,7 @@ std::vector<Shape> OutputLeaves(const Module& module) {
 
 Result<std::vector<Tensor>> Interpret(const Module& module, std::span<const Tensor* const> params,
                                       const std::atomic<bool>* cancelled) {
-  // The interpreter knows no sizes below the bound.
-  FM_TRY(const Module resolved, AfterPasses(module, {"resolve-dynamic"}));
+  FM_TRY(const Module resolved, ForInterpreter(module));
   return Evaluate(resolved, params, cancelled);
 }
 
@@ -160,8 +164,7 @@ Result<std::unique_ptr<Executable>> Compile(const Module& module, const CompileO
   SetThreads(options.threads);
   switch (options.engine) {
     case Engine::kReference: {
-      // The interpreter knows no sizes below the bound.
-      FM_TRY(const Module resolved, AfterPasses(module, {"resolve-dynamic"}));
+      FM_TRY(const Module resolved, ForInterpreter(module));
       return std::unique_ptr<Executable>(
           std::make_unique<ReferenceExecutable>(resolved, options.cancelled));
     }

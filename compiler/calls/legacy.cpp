@@ -1,6 +1,6 @@
 #include "compiler/calls/legacy.h"
 
-#include <algorithm>
+#include "compiler/support/strings.h"
 
 namespace fusemark {
 namespace {
@@ -46,16 +46,6 @@ constexpr Option kOptions[] = {
     {"high", "high", ""},
 };
 
-std::vector<std::string_view> Words(std::string_view text) {
-  std::vector<std::string_view> words;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(' ', at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
-}
-
 template <size_t kRows>
 std::optional<LegacyCall> Find(const Row (&rows)[kRows], std::string_view typed_name,
                                size_t operands) {
@@ -63,7 +53,7 @@ std::optional<LegacyCall> Find(const Row (&rows)[kRows], std::string_view typed_
   if (!lapack) return std::nullopt;
   for (const Row& row : rows) {
     if (row.name.Of(lapack->element) != typed_name.substr(1)) continue;
-    LegacyCall call{*lapack, Words(row.operands), Words(row.results.Of(lapack->element))};
+    LegacyCall call{*lapack, Split(row.operands, ' '), Split(row.results.Of(lapack->element), ' ')};
     if (call.operands.size() == operands) return call;
   }
   return std::nullopt;

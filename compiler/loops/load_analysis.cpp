@@ -112,8 +112,12 @@ std::vector<NamedLoop> LoopChain(const Kernel& kernel, char prefix) {
   return loops;
 }
 
-int64_t BlockOfSum(int64_t extent, int64_t most) {
+int64_t BlockOfSum(const Kernel& kernel, const std::string& m, const std::string& n, int64_t most) {
   constexpr int64_t kMultiple = 16;
+  const auto summed = LoopChain(kernel, 'k');
+  const auto left = RightOperand(kernel, n, m);
+  if (summed.size() != 1 || !left || UnitStrides(kernel, summed[0].name, left) <= 0) return 0;
+  const int64_t extent = summed[0].extent;
   for (int64_t depth = std::min(most, extent / 2); depth >= std::max(most / 2, kMultiple);
        --depth) {
     if (extent % depth == 0 && depth % kMultiple == 0) return depth;
@@ -150,10 +154,8 @@ bool SuitsOwnCode(const Kernel& kernel) {
     if (!MovesWith(kernel, *right, outer[i].name)) return false;
   }
   for (const NamedLoop& loop : summed) depth *= loop.extent;
-  const auto left = RightOperand(kernel, n.name, m.name);
-  const bool cut = summed.size() == 1 && first + 2 == outer.size() && left &&
-                   UnitStrides(kernel, summed.back().name, left) > 0 &&
-                   BlockOfSum(depth, Schedule().tile_k) > 0;
+  const bool cut =
+      first + 2 == outer.size() && BlockOfSum(kernel, m.name, n.name, Schedule().tile_k) > 0;
   return rows >= kFewestRows && m.extent >= kFewestRowsOfTile && n.extent >= kFewestColumns &&
          (depth <= kDeepestSum || cut);
 }

@@ -41,9 +41,10 @@ struct NamedLoop {
 };
 std::vector<NamedLoop> LoopChain(const Kernel& kernel, char prefix);
 
-// The largest depth up to `most` that cuts a sum of `extent` terms into equal blocks, at least two;
-// 0: there is none that is worth it.
-int64_t BlockOfSum(int64_t extent, int64_t most);
+// The largest depth up to `most` that cuts the sum of a product with rows `m` and columns `n` into
+// equal blocks, at least two; 0: there is none that is worth it, or the terms of a row are no
+// neighbours in memory.
+int64_t BlockOfSum(const Kernel& kernel, const std::string& m, const std::string& n, int64_t most);
 
 // A contraction on f32 that our own code computes as fast as a library: rows enough to share a
 // panel of columns, a right operand whose columns are neighbours in memory, no guards of padding.

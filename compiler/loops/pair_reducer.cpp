@@ -318,16 +318,4 @@ Result<PairReducer> ProvePairReducer(const Kernel& kernel, const Stmt& loop, con
   return Proof(kernel, loop, value, index).Run();
 }
 
-bool SameExpr(const Kernel& kernel, ExprId a, ExprId b) {
-  if (a == b) return true;
-  Expr ea = kernel[a], eb = kernel[b];
-  if (ea.args.size() != eb.args.size()) return false;
-  for (size_t i = 0; i < ea.args.size(); ++i) {
-    if (!SameExpr(kernel, ea.args[i], eb.args[i])) return false;
-  }
-  ea.args.clear();
-  eb.args.clear();
-  return ea == eb;
-}
-
 }  // namespace fusemark::loops

@@ -36,7 +36,4 @@ struct PairReducer {
 Result<PairReducer> ProvePairReducer(const Kernel& kernel, const Stmt& loop, const Stmt& value,
                                      const Stmt& index);
 
-// Same tree, the variables and buffers by identity.
-bool SameExpr(const Kernel& kernel, ExprId a, ExprId b);
-
 }  // namespace fusemark::loops

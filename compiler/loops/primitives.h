@@ -25,7 +25,7 @@ enum class PrimitiveKind : uint8_t {
   kParallel,    // parallel i: iterations on any thread; outermost statements only
   kBind,        // bind i block|thread: a dimension of the GPU grid
   kDistribute,  // distribute i: local buffers get a dimension, the body's statements get their own
-                // copies of the loop, reductions inside move out of it
+                // copies of the loop, the reductions directly inside move out of it
   kPrivatise,   // privatise k 8 ko l: the reductions named k run as loop ko over 8 independent
                 // accumulators l, combined at the end by loops lc (reassociates)
   kStage,       // stage a k stack|shared: the part of operand a that the body of k reads is copied

@@ -11,12 +11,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "compiler/ir/number.h"
+#include "compiler/ir/identity.h"
 #include "compiler/loops/builder.h"
 #include "compiler/loops/pair_reducer.h"
 #include "compiler/loops/primitives_internal.h"
@@ -24,29 +23,6 @@
 
 namespace fusemark::loops {
 namespace {
-
-// The bits of e with e op x == x.
-std::optional<uint64_t> IdentityOf(Op op, DType dtype) {
-  constexpr double kInf = std::numeric_limits<double>::infinity();
-  const bool floating = dtype == DType::kF32 || dtype == DType::kF64;
-  if (!floating && !IsInteger(dtype) && dtype != DType::kPred) return std::nullopt;
-  const int bits = dtype == DType::kPred ? 1 : BitWidth(dtype);
-  const uint64_t ones = ~uint64_t{0} >> (64 - bits);
-  const uint64_t lowest = IsSigned(dtype) ? ~(ones >> 1) : 0;
-  const uint64_t highest = IsSigned(dtype) ? ones >> 1 : ones;
-  switch (op) {
-    case Op::kAdd: return floating ? FloatToBits(dtype, -0.0) : 0;
-    case Op::kMultiply: return floating ? FloatToBits(dtype, 1.0) : 1;
-    case Op::kMaximum: return floating ? FloatToBits(dtype, -kInf) : lowest;
-    case Op::kMinimum: return floating ? FloatToBits(dtype, kInf) : highest;
-    case Op::kOr:
-    case Op::kXor: return floating ? std::nullopt : std::optional<uint64_t>(0);
-    case Op::kAnd:
-      if (floating) return std::nullopt;
-      return IsSigned(dtype) ? ~uint64_t{0} : ones;
-    default: return std::nullopt;
-  }
-}
 
 struct Accumulator {
   BufferId buffer;
@@ -151,7 +127,7 @@ class Privatiser {
     const std::string& name = kernel_[stmt.buffer].name;
     std::vector<VarId> through;
     const auto op = UpdateOf(stmt, through);
-    const auto identity = op ? IdentityOf(*op, kernel_[stmt.buffer].dtype) : std::nullopt;
+    const auto identity = op ? IdentityBits(*op, kernel_[stmt.buffer].dtype) : std::nullopt;
     if (!identity) {
       unexplained_.push_back(&stmt);
       return Ok();

@@ -57,6 +57,18 @@ bool UsesVar(const Kernel& kernel, ExprId id, VarId var) {
                      [&](ExprId arg) { return UsesVar(kernel, arg, var); });
 }
 
+bool SameExpr(const Kernel& kernel, ExprId a, ExprId b) {
+  if (a == b) return true;
+  Expr ea = kernel[a], eb = kernel[b];
+  if (ea.args.size() != eb.args.size()) return false;
+  for (size_t i = 0; i < ea.args.size(); ++i) {
+    if (!SameExpr(kernel, ea.args[i], eb.args[i])) return false;
+  }
+  ea.args.clear();
+  eb.args.clear();
+  return ea == eb;
+}
+
 bool AnyLoad(const Kernel& kernel, ExprId id, const std::function<bool(const Expr&)>& predicate) {
   const Expr& expr = kernel[id];
   if (expr.kind == ExprKind::kLoad && predicate(expr)) return true;

@@ -26,6 +26,8 @@ ExprId Substitute(Kernel& kernel, ExprId expr, const Substitution& with);
 void Substitute(Kernel& kernel, Block& block, const Substitution& with);
 
 bool UsesVar(const Kernel& kernel, ExprId expr, VarId var);
+// Same tree, the variables and buffers by identity.
+bool SameExpr(const Kernel& kernel, ExprId a, ExprId b);
 // Some load of `buffer`, or one for which the predicate holds.
 bool AnyLoad(const Kernel& kernel, ExprId expr, const std::function<bool(const Expr&)>& predicate);
 bool AnyStmt(const Block& block, const std::function<bool(const Stmt&)>& predicate);

@@ -459,12 +459,11 @@ class Scheduler {
   // neighbours and stay in the second-level cache, a tile of columns in the first-level one. The
   // sums of the whole panel wait in local memory meanwhile.
   bool DeepPanels(Panel panel) {
-    const std::vector<NamedLoop> summed = LoopChain(kernel_, 'k');
-    if (summed.size() != 1 || panel.i.size() != 1 || !panel.left || schedule_.tile_k == 0)
-      return false;
-    const std::string &n = panel.n, &m = panel.i.back(), &k = summed.back().name;
-    const int64_t depth = BlockOfSum(summed.back().extent, schedule_.tile_k);
-    if (depth == 0 || UnitStrides(kernel_, k, panel.left) <= 0) return false;
+    if (panel.i.size() != 1) return false;
+    const std::string &n = panel.n, &m = panel.i.back();
+    const int64_t depth = BlockOfSum(kernel_, m, n, schedule_.tile_k);
+    if (depth == 0) return false;
+    const std::string k = LoopChain(kernel_, 'k').back().name;
     const int64_t element = ByteSize(kernel_[*panel.left].dtype);
     const int64_t rows =
         EqualPart(panel.rows, 1, target_.l2_bytes / kPartOfCache / (depth * element));
@@ -618,12 +617,17 @@ class Scheduler {
                        [&](BufferId id) { return BytesOf(kernel_, id) > target_.l2_bytes; });
   }
 
+  // Columns whose sums find a place in the first-level cache, some for each thread: a multiple of
+  // `unit`.
+  int64_t RunOf(int64_t extent, int64_t unit) const {
+    constexpr int64_t kRunBytes = 16 << 10;
+    return std::min(kRunBytes / WidestElement(), extent / target_.threads) / unit * unit;
+  }
+
   // Columns of an array in memory: short pieces of rows far apart would each be a page and a stream
   // of its own, so long ones are read, and their sums wait in the first-level cache.
   bool LongRuns(const std::string& n, int64_t extent, int64_t lanes) {
-    constexpr int64_t kRunBytes = 16 << 10;
-    const int64_t most = kRunBytes / WidestElement();
-    const int64_t run = std::min(most, extent / target_.threads) / lanes * lanes;
+    const int64_t run = RunOf(extent, lanes);
     if (run < 2 * schedule_.unroll * lanes) return false;
     const bool done =
         AllOrNothing([&] { return Tile(n, run, n + "o", n + "t") && Distribute(n + "t"); });
@@ -634,14 +638,12 @@ class Scheduler {
   // A product of one row reads its right operand once, from memory, and faster than the fetching of
   // the hardware follows: row after row, of which the next is asked for while one is used.
   bool OneRow(const std::string& m, const std::string& n, int64_t extent, int64_t lanes) {
-    constexpr int64_t kRunBytes = 16 << 10;
     const auto right = RightOperand(kernel_, m, n);
     const std::vector<NamedLoop> summed = LoopChain(kernel_, 'k');
     if (!right || summed.empty() || BytesOf(kernel_, *right) <= target_.l2_bytes) return false;
     const std::string name = kernel_[*right].name;
     const int64_t piece = lanes * schedule_.unroll;
-    const int64_t most = std::min(kRunBytes / WidestElement(), extent / target_.threads);
-    const int64_t run = most / piece * piece;
+    const int64_t run = RunOf(extent, piece);
     if (run < 2 * piece) return false;
     return AllOrNothing([&] {
       return Tile(n, run, n + "o", n + "r") && Distribute(n + "r") &&

@@ -1,6 +1,6 @@
-#include <limits>
 #include <string>
 
+#include "compiler/ir/identity.h"
 #include "compiler/passes/expand_numerics.h"
 
 namespace fusemark {
@@ -56,19 +56,6 @@ std::optional<Op> RunningOp(const Computation& region, const ScanForm& form) {
   }
 }
 
-Literal IdentityOf(Op op, DType dtype) {
-  if (op == Op::kAdd) return ScalarLiteralOf(dtype, -0.0);
-  if (op == Op::kMultiply) return ScalarLiteralOf(dtype, 1);
-  const bool least = op == Op::kMaximum;
-  if (IsFloat(dtype)) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    return ScalarLiteralOf(dtype, least ? -infinity : infinity);
-  }
-  const uint64_t top = uint64_t{1} << (BitWidth(dtype) - 1);
-  if (IsUnsigned(dtype)) return ScalarLiteral(dtype, least ? 0 : top - 1 + top);
-  return ScalarLiteral(dtype, least ? top : top - 1);
-}
-
 ComputationId RegionOf(const ExpandContext& context, Op op, DType dtype) {
   if (op == Op::kAdd) return context.regions.Add(dtype);
   Builder builder(context.effects);
@@ -97,7 +84,7 @@ InstrId ExpandRunning(const ExpandContext& context, const Instr& instr, const Sc
   Instr window;
   window.op = Op::kReduceWindow;
   window.shape = ArrayShape(dtype, emit.dims(all));
-  window.operands = {all, builder.Constant(IdentityOf(op, dtype))};
+  window.operands = {all, builder.Constant(ScalarLiteral(dtype, *IdentityBits(op, dtype)))};
   WindowAttrs attrs{Window(dims.size())};
   attrs.window[dim].size = n + 1;
   (form.reverse ? attrs.window[dim].pad_high : attrs.window[dim].pad_low) = n;

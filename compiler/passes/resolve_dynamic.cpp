@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
+#include "compiler/ir/identity.h"
 #include "compiler/passes/emitter.h"
 #include "compiler/passes/passes.h"
 
@@ -19,34 +19,6 @@ bool IsDynamic(const Shape& shape) {
 
 bool IsBounded(const Shape& shape) {
   return std::all_of(shape.dims.begin(), shape.dims.end(), [](int64_t dim) { return dim >= 0; });
-}
-
-// What changes no result of the reduction: the bits of a scalar of this type.
-std::optional<Literal> IdentityOf(Op op, DType dtype) {
-  const bool is_wide =
-      dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF32 || dtype == DType::kF64;
-  const DTypeClass kind = ClassOf(dtype);
-  const bool is_integer = kind == DTypeClass::Signed || kind == DTypeClass::Unsigned;
-  if (!is_wide && !is_integer && kind != DTypeClass::Pred) return std::nullopt;
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const int width = BitWidth(dtype);
-  const uint64_t ones = kind == DTypeClass::Pred ? 1 : ~uint64_t{0} >> (64 - width);
-  const uint64_t largest = kind == DTypeClass::Signed ? ones >> 1 : ones;
-  const uint64_t lowest = kind == DTypeClass::Signed ? ~largest : 0;
-  switch (op) {
-    case Op::kAdd: return ScalarLiteralOf(dtype, is_wide ? -0.0 : 0);
-    case Op::kMultiply: return ScalarLiteralOf(dtype, 1);
-    case Op::kMaximum:
-      return is_wide ? ScalarLiteralOf(dtype, -kInfinity) : ScalarLiteral(dtype, lowest);
-    case Op::kMinimum:
-      return is_wide ? ScalarLiteralOf(dtype, kInfinity) : ScalarLiteral(dtype, largest);
-    case Op::kAnd:
-      // Integers of 2 and 4 bits are stored extended to a byte.
-      return ScalarLiteral(dtype, kind == DTypeClass::Signed ? ~uint64_t{0} : ones);
-    case Op::kOr:
-    case Op::kXor: return ScalarLiteral(dtype, 0);
-    default: return std::nullopt;
-  }
 }
 
 class Resolver {
@@ -122,13 +94,13 @@ class Resolver {
     }
   }
 
-  std::optional<Literal> Identity(const Computation& entry, const Instr& instr) const {
+  std::optional<uint64_t> Identity(const Computation& entry, const Instr& instr) const {
     const Computation& region = module_[instr.called[0]];
     const Instr& root = region.Root();
     const bool plain = root.operands.size() == 2 && region.instrs.size() == 3 &&
                        root.operands[0] != root.operands[1];
     if (!plain) return std::nullopt;
-    return IdentityOf(root.op, entry[instr.operands[0]].shape.dtype);
+    return IdentityBits(root.op, entry[instr.operands[0]].shape.dtype);
   }
 
   // The size of one dimension, as a value.
@@ -225,7 +197,8 @@ class Resolver {
     if (!masked.empty()) {
       const Computation& region = module_[instr.called[0]];
       const DType dtype = builder[operand].shape.dtype;
-      const InstrId identity = builder.Constant(*IdentityOf(region.Root().op, dtype));
+      const InstrId identity =
+          builder.Constant(ScalarLiteral(dtype, *IdentityBits(region.Root().op, dtype)));
       instr.operands[0] = Masked(builder, operand, masked, identity);
     }
     return kept;

@@ -27,18 +27,21 @@ bool NamesItsType(Op op) {
 
 // Rounded to an infinity or to zero: nothing is left of the value.
 InstrId IsLost(Builder& builder, InstrId value) {
-  const Shape truth = ArrayShape(DType::kPred, builder[value].shape.dims);
-  const auto is = [&](double number) {
-    const InstrId bound = builder.Constant(ScalarLiteralOf(builder[value].shape.dtype, number));
-    return builder.Emit(Op::kCompare, truth,
-                        {builder.Unary(Op::kAbs, value), builder.Broadcast(bound, truth.dims, {})},
-                        CompareAttrs{Direction::kEq});
-  };
-  const InstrId infinite = is(std::numeric_limits<double>::infinity());
-  return builder.Emit(Op::kOr, truth, {infinite, is(0)});
+  const InstrId infinite = HasSize(builder, value, std::numeric_limits<double>::infinity());
+  return builder.Binary(Op::kOr, infinite, HasSize(builder, value, 0));
 }
 
 }  // namespace
+
+InstrId HasSize(Builder& builder, InstrId value, double size) {
+  const Dims dims = builder[value].shape.dims;
+  const DType dtype = builder[value].shape.dtype;
+  const Shape real = ArrayShape(IsComplex(dtype) ? ComponentOf(dtype) : dtype, dims);
+  const InstrId bound = builder.Constant(ScalarLiteralOf(real.dtype, size));
+  const InstrId found = builder.Emit(Op::kAbs, real, {value});
+  return builder.Emit(Op::kCompare, ArrayShape(DType::kPred, dims),
+                      {found, builder.Broadcast(bound, dims, {})}, CompareAttrs{Direction::kEq});
+}
 
 InstrId Shuffled(Builder& builder, InstrId operand, const Dims& dims, std::mt19937_64& random) {
   for (const int64_t dim : dims) {

@@ -12,6 +12,9 @@
 
 namespace fusemark {
 
+// Where |value| is `size`, as pred. Of a complex number that is an infinity where one part is.
+InstrId HasSize(Builder& builder, InstrId value, double size);
+
 // A random order of the elements along `dims`.
 InstrId Shuffled(Builder& builder, InstrId operand, const Dims& dims, std::mt19937_64& random);
 

@@ -146,26 +146,18 @@ InstrId ProductByParts(Builder& builder, const Instr& instr) {
 InstrId QuotientByParts(Builder& builder, const Instr& instr) {
   const Shape part = ArrayShape(ComponentOf(instr.shape.dtype), instr.shape.dims);
   const Shape whole = ArrayShape(instr.shape.dtype, instr.shape.dims);
-  const Shape truth = ArrayShape(DType::kPred, instr.shape.dims);
   const InstrId re = builder.Emit(Op::kReal, part, {instr.operands[1]});
   const InstrId im = builder.Unary(Op::kNegate, builder.Emit(Op::kImag, part, {instr.operands[1]}));
   Instr product = instr;
   product.operands[1] = builder.Emit(Op::kComplex, whole, {re, im});
   const InstrId direct = ProductByParts(builder, product);
   const InstrId quotient = builder.Emit(Op::kDivide, whole, {instr.operands[0], instr.operands[1]});
-  const auto compared = [&](InstrId a, InstrId b, Direction direction) {
-    return builder.Emit(Op::kCompare, truth, {a, b}, CompareAttrs{direction});
-  };
-  const double infinity = std::numeric_limits<double>::infinity();
-  const InstrId bound = builder.Broadcast(builder.Constant(ScalarLiteralOf(part.dtype, infinity)),
-                                          instr.shape.dims, {});
-  // |z| is an infinity where one part is, whatever the other.
-  const InstrId size = builder.Emit(Op::kAbs, part, {quotient});
-  const InstrId infinite = compared(size, bound, Direction::kEq);
+  const InstrId infinite = HasSize(builder, quotient, std::numeric_limits<double>::infinity());
   const auto of = [&](Op which) {
     const InstrId own = builder.Emit(which, part, {quotient});
     const InstrId lost = builder.Emit(which, part, {direct});
-    const InstrId is_nan = compared(lost, lost, Direction::kNe);
+    const InstrId is_nan = builder.Emit(Op::kCompare, ArrayShape(DType::kPred, instr.shape.dims),
+                                        {lost, lost}, CompareAttrs{Direction::kNe});
     const InstrId replace = builder.Binary(Op::kAnd, infinite, is_nan);
     return builder.Emit(Op::kSelect, part, {replace, lost, own});
   };

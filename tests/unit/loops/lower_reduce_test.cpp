@@ -1,3 +1,4 @@
+#include "tests/unit/arg_max.h"
 #include "tests/unit/loops/lower_run.h"
 
 namespace fusemark::loops {
@@ -53,24 +54,7 @@ TEST(LowerReduce, NarrowSumsAccumulateInF32) {
 }
 
 TEST(LowerReduce, ArgMaxRunsItsRegion) {
-  LowerFused(R"(
-HloModule m
-argmax {
-  av = f32[] parameter(0)
-  ai = s32[] parameter(1)
-  bv = f32[] parameter(2)
-  bi = s32[] parameter(3)
-  gt = pred[] compare(av, bv), direction=GT
-  ne = pred[] compare(av, av), direction=NE
-  keep = pred[] or(gt, ne)
-  v = f32[] select(keep, av, bv)
-  eq = pred[] compare(av, bv), direction=EQ
-  lt = pred[] compare(ai, bi), direction=LT
-  tie = pred[] and(eq, lt)
-  keepi = pred[] or(keep, tie)
-  i = s32[] select(keepi, ai, bi)
-  ROOT t = (f32[], s32[]) tuple(v, i)
-}
+  LowerFused(std::string("HloModule m") + kArgMax + R"(
 ENTRY e {
   x = f32[5,33] parameter(0)
   i = s32[5,33] iota(), iota_dimension=1

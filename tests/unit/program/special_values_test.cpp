@@ -11,6 +11,7 @@
 
 #include "compiler/reference/evaluate.h"
 #include "compiler/text/text.h"
+#include "tests/unit/arg_max.h"
 #include "tests/unit/program/engine_run.h"
 
 namespace fusemark {
@@ -75,10 +76,6 @@ TEST(SpecialValues, DotsWrap) {
   EXPECT_EQ(EnginesDisagree(module, {}), "");
 }
 
-class ComplexFunction : public ::testing::TestWithParam<const char*> {};
-
-// NaN, infinities, zeros of both signs and plain numbers in both parts: as C99, Annex G, which is
-// what std::complex gives the reference.
 // The first NaN, or else the first of the greatest, wherever the rows are cut into lanes.
 TEST(SpecialValues, ArgMaxTakesTheFirst) {
   const std::vector<std::map<size_t, std::string>> rows = {{},
@@ -97,23 +94,7 @@ TEST(SpecialValues, ArgMaxTakesTheFirst) {
       literal += (i > 0 ? ", " : "") + (row.contains(i) ? row.at(i) : "1");
     literal += "}";
   }
-  const Module module = MustParse(R"(
-argmax {
-  av = f32[] parameter(0)
-  ai = s32[] parameter(1)
-  bv = f32[] parameter(2)
-  bi = s32[] parameter(3)
-  gt = pred[] compare(av, bv), direction=GT
-  ne = pred[] compare(av, av), direction=NE
-  keep = pred[] or(gt, ne)
-  v = f32[] select(keep, av, bv)
-  eq = pred[] compare(av, bv), direction=EQ
-  lt = pred[] compare(ai, bi), direction=LT
-  tie = pred[] and(eq, lt)
-  keepi = pred[] or(keep, tie)
-  i = s32[] select(keepi, ai, bi)
-  ROOT t = (f32[], s32[]) tuple(v, i)
-}
+  const Module module = MustParse(std::string(kArgMax) + R"(
 ENTRY e {
   c = f32[8,300] constant({)" + literal +
                                   R"(})
@@ -128,6 +109,10 @@ ENTRY e {
   EXPECT_EQ(EnginesDisagree(module, {}), "");
 }
 
+class ComplexFunction : public ::testing::TestWithParam<const char*> {};
+
+// NaN, infinities, zeros of both signs and plain numbers in both parts: as C99, Annex G, which is
+// what std::complex gives the reference.
 TEST_P(ComplexFunction, HasTheSpecialValuesOfC99) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double parts[] = {std::nan(""), kInfinity, -kInfinity, 0.0, -0.0, 1.0, -2.0};
