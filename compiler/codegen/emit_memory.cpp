@@ -174,13 +174,15 @@ void PhaseEmitter::EmitStore(const Stmt& stmt) {
   StorePerLane(stmt.buffer, address, value);
 }
 
-// Into the second-level cache: the first holds what is in use.
+// Into the second-level cache: the first holds what is in use. Lines of a result become this core's
+// own.
 void PhaseEmitter::EmitPrefetch(const Stmt& stmt) {
   LaneValue address = Address(stmt.buffer, stmt.indices);
   if (context_.lanes != 0 && !address.IsUniform()) return;
-  constexpr uint32_t kRead = 0, kSecondLevel = 2, kData = 1;
+  constexpr uint32_t kRead = 0, kWrite = 1, kSecondLevel = 2, kData = 1;
+  const bool written = kernel_[stmt.buffer].space == loops::Space::kResult;
   ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
-                      {Pointer(stmt.buffer, address), ir_.getInt32(kRead),
+                      {Pointer(stmt.buffer, address), ir_.getInt32(written ? kWrite : kRead),
                        ir_.getInt32(kSecondLevel), ir_.getInt32(kData)});
 }
 

@@ -55,6 +55,7 @@ constexpr Form kForms[] = {
     {"stage", PrimitiveKind::kStage, 2, false, 0, {"stack", "shared"}, Stage},
     {"pack", PrimitiveKind::kPack, 2, true, 0, {}, Stage},
     {"prefetch", PrimitiveKind::kPrefetch, 3, false, 0, {}, Prefetch},
+    {"prefetch_tile", PrimitiveKind::kPrefetchTile, 2, false, 0, {}, PrefetchTile},
     {"block", PrimitiveKind::kBlockOperand, 1, true, 0, {}, BlockOperand},
 };
 

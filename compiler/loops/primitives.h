@@ -34,6 +34,8 @@ enum class PrimitiveKind : uint8_t {
           // behind each other: [.., n] becomes [n / 16, .., 16]
   kPrefetch,  // prefetch a i k: in every iteration of k, inside of i, the lines of operand a that
               // it will read one iteration of i later
+  kPrefetchTile,  // prefetch_tile a i: every iteration of i begins by asking for the lines of
+                  // operand or result a that it will use
   kBlockOperand,  // block a 16: operand a comes from the caller as [n / 16, .., 16] instead of
                   // [.., n] (block_layout.h)
   kFlatten,  // flatten: operands, results and scratch become one-dimensional (they are dense), so

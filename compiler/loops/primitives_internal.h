@@ -16,6 +16,7 @@ Result<void> Distribute(Kernel& kernel, const Primitive& primitive);
 Result<void> Privatise(Kernel& kernel, const Primitive& primitive);
 Result<void> BlockOperand(Kernel& kernel, const Primitive& primitive);
 Result<void> Prefetch(Kernel& kernel, const Primitive& primitive);
+Result<void> PrefetchTile(Kernel& kernel, const Primitive& primitive);
 Result<void> Stage(Kernel& kernel, const Primitive& primitive);
 
 // The variable of a loop that exists; the error says so otherwise.

@@ -442,7 +442,21 @@ class Scheduler {
            VectoriseTile(n + "t", panel.vectors, Lanes());
     if (!done) return false;
     PackRows(m, n, k, panel.tile);
+    PrefetchTile(m + "t", n + "o");
     return Unroll(m + "t"), true;
+  }
+
+  // What the end of a register tile reads and writes is asked for at its beginning: short pieces of
+  // far rows, which the hardware would fetch only when the sums are done.
+  void PrefetchTile(const std::string& rows, const std::string& tile) {
+    const auto far = [&](BufferId id) { return BytesOf(kernel_, id) > target_.l1_bytes; };
+    for (const BufferId id : kernel_.operands) {
+      const bool epilogue = MovesWith(kernel_, id, rows) && MovesWith(kernel_, id, tile);
+      if (epilogue && far(id)) Try({PrimitiveKind::kPrefetchTile, {kernel_[id].name, tile}, 0, ""});
+    }
+    for (const BufferId id : kernel_.results) {
+      if (far(id)) Try({PrimitiveKind::kPrefetchTile, {kernel_[id].name, tile}, 0, ""});
+    }
   }
 
   // The columns of the right operand that an iteration of `loop` needs come as runs of `columns`
@@ -609,6 +623,7 @@ class Scheduler {
     const bool moved = Distribute(n + "t");
     if (moved && rows && Distribute(m + "t")) Unroll(m + "t");
     VectoriseTile(n + "t", vectors, lanes);
+    if (rows && kernel_.klass == KernelClass::kContraction) PrefetchTile(m + "t", n + "o");
   }
 
   // Some operand is larger than the caches next to the core.

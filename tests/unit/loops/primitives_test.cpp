@@ -213,6 +213,19 @@ TEST(LoopsPrimitives, RegisterTileOfAContraction) {
   ExpectSameResults(MustParse(kMatmul), kernel);
 }
 
+TEST(LoopsPrimitives, PrefetchTileAsksForEveryLineOfTheTile) {
+  const Kernel kernel =
+      MustReplay(kMatmul,
+                 "tile i1 5 no ni; tile i0 7 mo mi; reorder mi no; distribute ni; distribute mi; "
+                 "vectorise ni; prefetch_tile r no; prefetch_tile bias no");
+  const std::string text = Print(kernel);
+  EXPECT_NE(text.find("  for no in 2 {\n    prefetch %bias[no * 5]\n    for pf0 in 7 unroll {\n"
+                      "      prefetch %r[pf0, no * 5]\n    }\n"),
+            std::string::npos)
+      << text;
+  ExpectSameResults(MustParse(kMatmul), kernel);
+}
+
 TEST(LoopsPrimitives, RegisterTileWithTailsOnBothSides) {
   const Kernel kernel = MustReplay(kMatmul,
                                    "tile i1 4 no ni; tile i0 3 mo mi; reorder mi no; distribute "
@@ -443,9 +456,12 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{kElementwise, "stage c i0 stack", "stage c i0 stack: there is no operand named c"},
         Bad{kElementwise, "pack b i0 5",
             "pack b i0 5: cannot stage %b in loop i0: its last dimension is no multiple of 5"},
-        Bad{kElementwise, "prefetch c i0 i1", "prefetch c i0 i1: there is no operand named c"},
+        Bad{kElementwise, "prefetch c i0 i1",
+            "prefetch c i0 i1: there is no operand or result named c"},
         Bad{kElementwise, "prefetch b i1 i0",
             "prefetch b i1 i0: cannot prefetch %b in loop i1: it holds no loop i0"},
+        Bad{kRows, "prefetch_tile r k0",
+            "prefetch_tile r k0: cannot prefetch %r in loop k0: it is not used inside"},
         Bad{kElementwise, "block b 5",
             "block b 5: cannot block %b: its last dimension is no multiple of 5"},
         Bad{kElementwise, "block c 4", "block c 4: there is no operand named c"},
