@@ -64,7 +64,7 @@ struct Buffer {
   DType dtype = DType::kF32;
   std::vector<int64_t> dims;
   Space space = Space::kOperand;
-  // Result i may share memory with operand `in_place_of` (dynamic-update-slice, scatter); -1: no.
+  // Result i may share memory with operand `in_place_of`; -1: no.
   int32_t in_place_of = -1;
   bool operator==(const Buffer&) const = default;
 };

@@ -5,6 +5,7 @@
 #include "compiler/fusion/planner.h"
 #include "compiler/ir/users.h"
 #include "compiler/loops/block_layout.h"
+#include "compiler/loops/in_place.h"
 #include "compiler/loops/load_analysis.h"
 #include "compiler/loops/lower.h"
 #include "compiler/loops/print.h"
@@ -103,6 +104,7 @@ class ProgramBuilder::ComputationBuilder {
   Result<void> Build() {
     FM_RETURN_IF_ERROR(MakeHostCalls());
     if (id_ == owner_.module_.entry) FindResidents();
+    FindLastReaders();
     for (const KernelPlan& kernel : Plan().kernels) FM_RETURN_IF_ERROR(Kernel(kernel));
     for (int64_t leaf = 0; leaf < static_cast<int64_t>(slots_.output_leaves().size()); ++leaf) {
       Need({computation_.root, leaf});
@@ -267,44 +269,66 @@ class ProgramBuilder::ComputationBuilder {
 
   // ---- kernels
 
-  int64_t Reads(InstrId reader, ValueLeaf value) const {
-    int64_t count = 0;
+  template <class Fn>
+  void ForEachRead(InstrId reader, const Fn& fn) const {
     for (const InstrId operand : At(reader).operands) {
       for (int64_t leaf = 0; leaf < LeafCount(At(operand).shape); ++leaf)
-        count += slots_.Definition({operand, leaf}) == value ? 1 : 0;
+        fn(slots_.Definition({operand, leaf}));
     }
-    return count;
   }
 
-  // Does anything that may run after the update `plan` read the value that it updates? Control flow
-  // counts: it runs when its first reader comes.
-  bool IsReadLater(const KernelPlan& plan, ValueLeaf old) const {
-    const InstrId root = plan.roots[0];
-    bool later = false;
-    for (const KernelPlan& kernel : Plan().kernels) {
-      const bool here = &kernel == &plan;
-      std::vector<InstrId> inside = kernel.members;
-      inside.insert(inside.end(), kernel.roots.begin(), kernel.roots.end());
-      for (const InstrId instr : inside) {
-        const bool before = !here && !later && !view_[instr.index];
-        const int64_t allowed = here && instr == root ? 1 : 0;  // the operand it updates
-        if (!before && Reads(instr, old) > allowed) return true;
-      }
-      later = later || here;
+  static std::vector<InstrId> Inside(const KernelPlan& plan) {
+    std::vector<InstrId> inside = plan.members;
+    inside.insert(inside.end(), plan.roots.begin(), plan.roots.end());
+    return inside;
+  }
+
+  // The last kernel that reads each value. Views hand it on, and control flow runs when its first
+  // reader comes: those count as after all kernels.
+  void FindLastReaders() {
+    const auto read = [&](InstrId reader, size_t kernel) {
+      ForEachRead(reader, [&](ValueLeaf value) {
+        size_t& last = last_reader_[value];
+        last = std::max(last, kernel);
+      });
+    };
+    const auto& kernels = Plan().kernels;
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      const bool view = IsView(computation_, kernels[i], users_);
+      for (const InstrId instr : Inside(kernels[i])) read(instr, view ? kernels.size() : i);
     }
     for (uint32_t i = 0; i < computation_.instrs.size(); ++i) {
       const Op op = computation_.instrs[i].op;
       const bool looked_through = op == Op::kTuple || op == Op::kGetTupleElement;
-      if (IsStructural(op) && !looked_through && Reads({i}, old) > 0) return true;
+      if (IsStructural(op) && !looked_through) read({i}, kernels.size());
     }
-    return false;
   }
 
-  // May the update kernel write over its operand? Only if it is ours and nobody reads it later.
-  bool DiesHere(const KernelPlan& plan, InstrId operand) {
+  // Does the kernel read each element of the operand before it writes over it? kUnknown: then
+  // nothing but an update of the operand may read it.
+  enum class OwnReads : uint8_t { kUnknown, kInTime };
+
+  // Does anything that may run after the first write of the kernel read the old value?
+  bool IsReadLater(const KernelPlan& plan, ValueLeaf old, OwnReads own) const {
+    const auto here = static_cast<size_t>(&plan - Plan().kernels.data());
+    const auto last = last_reader_.find(old);
+    if (last != last_reader_.end() && last->second > here) return true;
+    if (own == OwnReads::kInTime) return false;
+    int64_t reads = 0, of_update = 0;
+    for (const InstrId instr : Inside(plan)) {
+      ForEachRead(instr, [&](ValueLeaf value) {
+        reads += value == old ? 1 : 0;
+        of_update += value == old && instr == plan.roots[0] ? 1 : 0;
+      });
+    }
+    return reads > std::min<int64_t>(of_update, 1);
+  }
+
+  // May the kernel write over its operand? Only if it is ours and nobody reads it later.
+  bool DiesHere(const KernelPlan& plan, InstrId operand, OwnReads own) {
     const InstrId definition = slots_.Definition({operand, 0}).instr;
     if (definition != operand || IsStructural(At(operand).op) || view_[operand.index] ||
-        resident_[operand.index] || IsReadLater(plan, {operand, 0})) {
+        resident_[operand.index] || IsReadLater(plan, {operand, 0}, own)) {
       return false;
     }
     return slots_.PlaceOf({operand, 0}).storage == Place::Storage::kArena &&
@@ -322,7 +346,7 @@ class ProgramBuilder::ComputationBuilder {
       const bool same = static_cast<int64_t>(leaf) == old.leaf;
       if ((next == ValueLeaf{root, 0}) != same || next == old) return -1;
     }
-    return IsReadLater(plan, old) ? -1 : old.leaf;
+    return IsReadLater(plan, old, OwnReads::kUnknown) ? -1 : old.leaf;
   }
 
   Result<void> Kernel(const KernelPlan& plan) {
@@ -356,13 +380,26 @@ class ProgramBuilder::ComputationBuilder {
           in_place < 0 ? -1 : UpdatedLeaf(plan, lowered.operands[static_cast<size_t>(in_place)]);
       if (updated >= 0) updated_[static_cast<size_t>(updated)] = true;
       if (updated >= 0 ||
-          (in_place >= 0 && DiesHere(plan, lowered.operands[static_cast<size_t>(in_place)]))) {
+          (in_place >= 0 &&
+           DiesHere(plan, lowered.operands[static_cast<size_t>(in_place)], OwnReads::kUnknown))) {
         request.in_place = true;
         FM_TRY(loops::Lowered again, loops::Lower(request));
         return Launch(plan, again, schedule, updated < 0);
       }
     }
-    return Launch(plan, lowered, schedule, false);
+    return Launch(plan, lowered, schedule, WritesOver(plan, lowered));
+  }
+
+  // Marks the operand that the result takes the place of, if there is one.
+  bool WritesOver(const KernelPlan& plan, loops::Lowered& lowered) {
+    if (plan.roots.size() != 1 || plan.klass == loops::KernelClass::kUpdate) return false;
+    for (const int32_t operand : loops::OverwritableOperands(lowered.kernel)) {
+      if (!DiesHere(plan, lowered.operands[static_cast<size_t>(operand)], OwnReads::kInTime))
+        continue;
+      lowered.kernel.buffers[lowered.kernel.results[0].index].in_place_of = operand;
+      return true;
+    }
+    return false;
   }
 
   Result<void> View(InstrId reshape) {
@@ -516,8 +553,9 @@ class ProgramBuilder::ComputationBuilder {
   bool is_body_;
   std::vector<bool> updated_;  // by leaf of the result, see UpdatedLeaf
   std::vector<std::vector<InstrId>> users_;
-  std::vector<bool> view_;      // by instruction: shares the memory of its operand
-  std::vector<bool> resident_;  // by instruction, see FindResidents
+  std::vector<bool> view_;                   // by instruction: shares the memory of its operand
+  std::vector<bool> resident_;               // by instruction, see FindResidents
+  std::map<ValueLeaf, size_t> last_reader_;  // by value: a kernel of the plan
   std::map<std::pair<ValueLeaf, int64_t>, Place> blocked_;  // by value and run, see Blocked
   std::unique_ptr<Program> program_;
   std::vector<std::pair<Place, const Program*>> callee_arenas_;

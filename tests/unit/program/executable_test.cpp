@@ -261,6 +261,26 @@ std::string Damaged(const std::string& text, std::mt19937_64& random) {
   return damaged;
 }
 
+TEST(OnStats, ASumTakesThePlaceOfItsDyingTerm) {
+  const auto arena = [](const char* again) {
+    const std::string text = std::string(R"(HloModule residual
+      ENTRY main {
+        x = f32[16,64] parameter(0)
+        w = f32[64,64] parameter(1)
+        d = f32[16,64] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+        e = f32[16,64] dot(d, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+        f = f32[16,64] add(d, e)
+        g = f32[16,64] dot(f, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+        ROOT h = f32[16,64] add(g, )") +
+                             again + ") }";
+    auto executable = Compile(Parsed(text.c_str()), OptionsOf(Engine::kOn));
+    EXPECT_TRUE(executable.ok()) << executable.error().message;
+    return executable.ok() ? (*executable)->Stats().peak_arena_bytes : 0;
+  };
+  // Where d is read once more, one array more is alive at the end.
+  EXPECT_EQ(arena("d") - arena("f"), 16 * 64 * 4);
+}
+
 TEST(StoredConfig, DamagedIsStaleOrRight) {
   const Module module = Parsed(kSoftmaxOfDot);
   const auto inputs = InputsOf(module);

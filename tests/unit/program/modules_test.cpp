@@ -220,6 +220,28 @@ constexpr TextCase kCases[] = {
         a = f32[4] get-tuple-element(w), index=1
         b = f32[4] get-tuple-element(again), index=2
         ROOT r = (f32[4], f32[4], f32[4]) tuple(a, b, e) })"},
+    {"results_over_dying_operands", R"(
+      ascending { a = f32[] parameter(0)
+        b = f32[] parameter(1)
+        ROOT r = pred[] compare(a, b), direction=LT }
+      ENTRY main {
+        x = f32[6,40] parameter(0)
+        w = f32[40,40] parameter(1)
+        zero = f32[] constant(0)
+        d = f32[6,40] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+        e = f32[6,40] dot(d, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+        f = f32[6,40] add(d, e)
+        g = f32[6,40] dot(f, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+        turned = f32[40,6] transpose(f), dimensions={1,0}
+        h = f32[6,40] add(f, g)
+        i = f32[6,40] dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+        j = f32[6,40] multiply(h, i)
+        flat = f32[240] reshape(j)
+        k = f32[6,40] dot(j, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+        l = f32[6,40] add(j, k)
+        sums = f32[6] reduce(l, zero), dimensions={1}, to_apply=add
+        m = f32[240] sort(flat), dimensions={0}, to_apply=ascending
+        ROOT r = (f32[40,6], f32[6], f32[240]) tuple(turned, sums, m) })"},
     {"while_updates_in_place", R"(
       condition { s = (s32[], f32[6,5]) parameter(0)
         i = s32[] get-tuple-element(s), index=0
