@@ -153,9 +153,9 @@ std::optional<InstrId> AsPointwiseDot(Builder& builder, const Instr& instr) {
 // Padding as an instruction of its own, which the producer of the image computes on the way:
 // without it every tap of every position would have to ask whether it is inside. For the
 // convolutions that own code computes (SuitsOwnCode in loops/load_analysis.h): channels last on
-// both sides, filters of a few taps.
+// both sides, filters of a few taps, no deep sums. A library pads while it reads.
 std::optional<InstrId> PadBefore(Builder& builder, const Instr& instr) {
-  constexpr int64_t kMostTaps = 9, kFewestChannels = 16;
+  constexpr int64_t kMostTaps = 9, kFewestChannels = 16, kDeepestSum = 2048;
   const auto& attrs = instr.As<ConvAttrs>();
   const Shape image = builder[instr.operands[0]].shape, filter = builder[instr.operands[1]].shape;
   const bool floats =
@@ -166,12 +166,14 @@ std::optional<InstrId> PadBefore(Builder& builder, const Instr& instr) {
   }
   bool padded = false;
   bool plain = filter.dims[2] >= kFewestChannels && filter.dims[3] >= kFewestChannels;
+  int64_t depth = filter.dims[2];
   for (const WindowDim& dim : attrs.window) {
+    depth *= dim.size;
     padded = padded || dim.pad_low > 0 || dim.pad_high > 0;
     plain = plain && dim.size <= kMostTaps && dim.base_dilation == 1 && !dim.reversal &&
             dim.pad_low >= 0 && dim.pad_high >= 0;
   }
-  if (!padded || !plain) return std::nullopt;
+  if (!padded || !plain || depth > kDeepestSum) return std::nullopt;
   PadAttrs pad{Dims(4, 0), Dims(4, 0), Dims(4, 0)};
   ConvAttrs unpadded = attrs;
   Shape shape = ArrayShape(image.dtype, image.dims);
