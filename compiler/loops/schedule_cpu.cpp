@@ -449,13 +449,13 @@ class Scheduler {
   // What the end of a register tile reads and writes is asked for at its beginning: short pieces of
   // far rows, which the hardware would fetch only when the sums are done.
   void PrefetchTile(const std::string& rows, const std::string& tile) {
-    const auto far = [&](BufferId id) { return BytesOf(kernel_, id) > target_.l1_bytes; };
+    std::vector<BufferId> used = kernel_.results;
     for (const BufferId id : kernel_.operands) {
-      const bool epilogue = MovesWith(kernel_, id, rows) && MovesWith(kernel_, id, tile);
-      if (epilogue && far(id)) Try({PrimitiveKind::kPrefetchTile, {kernel_[id].name, tile}, 0, ""});
+      if (MovesWith(kernel_, id, rows) && MovesWith(kernel_, id, tile)) used.push_back(id);
     }
-    for (const BufferId id : kernel_.results) {
-      if (far(id)) Try({PrimitiveKind::kPrefetchTile, {kernel_[id].name, tile}, 0, ""});
+    for (const BufferId id : used) {
+      if (BytesOf(kernel_, id) > target_.l1_bytes)
+        Try({PrimitiveKind::kPrefetchTile, {kernel_[id].name, tile}, 0, ""});
     }
   }
 

@@ -226,6 +226,21 @@ std::string Product(int64_t rows, int64_t columns, int64_t depth) {
          " reduces { %acc[] = %acc[] + %a[i0, k0] * %b[k0, i1] }\n  %r[i0, i1] = %acc[]\n} } }";
 }
 
+TEST(LoopsSchedule, TilesAskForTheirResidualsAndResults) {
+  std::string text = Product(48, 64, 1040);
+  text.replace(text.find("  result"), 0, "  operand %x: f32[48,64]\n  operand %y: f32[48,64]\n");
+  text.replace(text.rfind("%acc[]"), 6, "%acc[] + %x[i0, i1] * %y[i0, i1]");
+  Target target = TwoThreads();
+  target.l1_bytes = 8 << 10;
+  const std::string far = ListFor(text.c_str(), "contraction tile_k=0", target);
+  EXPECT_NE(far.find("prefetch_tile r i1o; prefetch_tile x i1o; prefetch_tile y i1o"),
+            std::string::npos)
+      << far;
+  target.l1_bytes = 64 << 10;  // they stay near by themselves
+  const std::string near = ListFor(text.c_str(), "contraction tile_k=0", target);
+  EXPECT_EQ(near.find("prefetch_tile"), std::string::npos) << near;
+}
+
 TEST(LoopsSchedule, RowsAPowerOfTwoApartAreCopiedSideBySide) {
   Target target = TwoThreads();
   target.l2_bytes = 100 << 10;
