@@ -57,7 +57,7 @@ constexpr Knob kKnobs[] = {
     {"tile_n", &Schedule::tile_n, kTileN, kTileBits, 0, true, true,
      "vectors per row of a register tile"},
     {"tile_k", &Schedule::tile_k, kTileK, kContractionBit, kContractionBit, true, true,
-     "most of a contraction's sum in one cache block; 0 = not blocked"},
+     "most of a contraction's sum in one cache block; thrice as much in a register; 0 = not cut"},
     {"use_library", &Schedule::use_library, kFlag, kContractionBit, kContractionBit, true, false,
      "library code instead of own code for a contraction, where it applies"},
 };

@@ -29,7 +29,7 @@ struct Schedule {
   bool keep_row = true;      // row kernels: keep shared row values in a buffer (else recompute)
   int64_t tile_m = 0;        // contraction register tile, rows; 0 = as the registers allow
   int64_t tile_n = 2;        // contraction register tile, vectors
-  int64_t tile_k = 128;      // contraction: most of a sum in one cache block; 0 = not blocked
+  int64_t tile_k = 128;      // contraction: most of a sum in one cache block; 0 = not cut
   bool use_library = true;   // contraction: oneDNN instead of own code, where it applies
   bool operator==(const Schedule&) const = default;
 };

@@ -21,6 +21,9 @@ constexpr double kNanosecondsPerElement = 0.25;
 constexpr double kForkJoins = 10;
 // Sums longer than this are taken as sums of partial sums.
 constexpr int64_t kLongSum = 128;
+// Products that a register tile adds up in a row, in units of a cached block of a sum; and how many
+// parts of a sum are worth the repeated code.
+constexpr int64_t kChain = 3, kFewParts = 4;
 // Row tiles that must use a panel of columns before copying it pays.
 constexpr int64_t kPanelRows = 2;
 // What a panel, and the rows that are kept beside it, may take of the second-level cache.
@@ -437,11 +440,15 @@ class Scheduler {
       for (size_t i = 0; i < panel.i.size() && done; ++i) done = Reorder(inner, panel.i[i]);
     }
     // A row tile of the left operand stays in the first-level cache for all tiles of the panel.
-    done = done && Tile(m, panel.tile, m + "o", m + "t") && Reorder(m + "t", n + "o") &&
-           Distribute(n + "t") && Distribute(m + "t") && BringRight(panel, columns, n + "p", k) &&
+    done = done && Tile(m, panel.tile, m + "o", m + "t") && Reorder(m + "t", n + "o");
+    const std::string products = done ? CutSum(k) : k;
+    done = done && Distribute(n + "t") && Distribute(m + "t") &&
+           BringRight(panel, columns, n + "p", products) &&
            VectoriseTile(n + "t", panel.vectors, Lanes());
     if (!done) return false;
-    PackRows(m, n, k, panel.tile);
+    // Where the few parts of a sum stand one after the other, the first waits for no other.
+    if (products != k && LargestExtent(k + "b") <= kFewParts) Unroll(k + "b");
+    PackRows(m, n, products, panel.tile);
     PrefetchTile(m + "t", n + "o");
     return Unroll(m + "t"), true;
   }
@@ -457,6 +464,17 @@ class Scheduler {
       if (BytesOf(kernel_, id) > target_.l1_bytes)
         Try({PrimitiveKind::kPrefetchTile, {kernel_[id].name, tile}, 0, ""});
     }
+  }
+
+  // A sum in a register tile as a sum of shorter ones, each a loop of its own: the rounding error
+  // grows with the number of additions in a row. Returns the loop that adds products.
+  std::string CutSum(const std::string& k) {
+    const int64_t extent = LargestExtent(k), most = kChain * schedule_.tile_k;
+    if (schedule_.tile_k == 0 || extent <= most) return k;
+    const int64_t parts = (extent + most - 1) / most, part = (extent + parts - 1) / parts;
+    const bool cut =
+        AllOrNothing([&] { return Tile(k, part, k + "b", k + "i") && Privatise(k + "i"); });
+    return cut ? k + "is" : k;
   }
 
   // The columns of the right operand that an iteration of `loop` needs come as runs of `columns`

@@ -28,19 +28,20 @@ def _tail(row):
 
 def engine_lines(results):
     rows = [("model", "T", "engine", "median", "P99", "rounds", "n", "compile", "error",
-             "numerics")]
+             "rms error", "numerics")]
     for result in results:
         for name, row in result["engines"].items():
             head = (result["model"], str(result["threads"]), name)
             if row["status"] != "ok":
-                rows.append((*head, "-", "-", "-", "-", "-", "-", f"failed: {row['reason']}"))
+                rows.append((*head, "-", "-", "-", "-", "-", "-", "-", f"failed: {row['reason']}"))
                 continue
             medians = row["round_medians_ns"]
             rows.append((*head, time_text(row["median_ns"]), _tail(row),
                          f"{time_text(min(medians))} .. {time_text(max(medians))}", str(row["n"]),
                          f"{row['compile_s']:.2f} s" if "compile_s" in row else "-",
-                         f"{row['error']:.1e}" if "error" in row else "-", row["numerics"]))
-    return columns(rows, right=(1, 3, 4, 6, 7, 8)) + [
+                         *(f"{row[key]:.1e}" if key in row else "-"
+                           for key in ("error", "rms_error")), row["numerics"]))
+    return columns(rows, right=(1, 3, 4, 6, 7, 8, 9)) + [
         "* fewer than 368 runs: no P99 exists, this is the slowest run"]
 
 

@@ -148,26 +148,16 @@ Value* EmitTanh(const LaneOps& ops, Value* x) {
 
 namespace {
 
-// erf(x)/x - 1 in z = x^2, and -log(erfc(t))/t - 1 in t, the latter fitted (Remez) with the weight
-// that the result gives it: errors of 2^-57 below 1 and 2^-61 from there to 6 for f64.
-Value* ErfPoly(const LaneOps& ops, Value* z) {
-  if (!ops.IsF64(z)) {
-    return ops.Poly(z, {0.1283791666425301609, -0.3761263369816545256, 0.1128369395154156368,
-                        -0.02685927111212167532, 0.005200634830012057314, -0.0008137441287489590151,
-                        8.345233846973438731e-5});
-  }
+// erf(x)/x - 1 in z = x^2 below 1, and -log(erfc(t))/t - 1 in t from there to 6, the latter fitted
+// (Remez) with the weight that the result gives it: errors of 2^-57 and 2^-61.
+Value* ErfPoly64(const LaneOps& ops, Value* z) {
   return ops.Poly(z, {0.12837916709551257, -0.3761263890318352, 0.112837916709442,
                       -0.026866170643113414, 0.0052239776061308422, -0.00085483259297662443,
                       0.0001205529358693695, -1.4924712439534814e-5, 1.6447132699786621e-6,
                       -1.6206318752969209e-7, 1.3710988704190523e-8, -7.7794629717615969e-10});
 }
 
-Value* LogErfcPoly(const LaneOps& ops, Value* t) {
-  if (!ops.IsF64(t)) {
-    return ops.Poly(t, {0.1286536990076033314, 0.6351301929970493541, 0.106271766214353947,
-                        -0.02379207747761797495, 0.003656634127229634699, -0.0003262864364409051627,
-                        1.157890315267479004e-5});
-  }
+Value* LogErfcPoly64(const LaneOps& ops, Value* t) {
   return ops.Poly(
       t, {0.12837920105970222, 0.63661936472702199, 0.10277490035855526, -0.019136531544985068,
           -0.00018925564276140265, 0.001659569670645233, -0.00053809945622145277,
@@ -177,18 +167,45 @@ Value* LogErfcPoly(const LaneOps& ops, Value* t) {
           2.3194244935627562e-10, -9.9465930124573382e-12, 2.0098484881571919e-13});
 }
 
+// Small: x + x P(x^2). Large: 1 - exp(-(t + t Q(t))). From 6 on that rounds to 1.
+Value* Erf64(const LaneOps& ops, Value* x) {
+  Value* a = ops.Abs(x);
+  Value* small = ops.Mad(ErfPoly64(ops, ops.ir.CreateFMul(x, x)), x, x);
+  Value* t = ClampAbove(ops, a, 6);
+  Value* exponent = ops.ir.CreateFNeg(ops.Mad(LogErfcPoly64(ops, t), t, t));
+  Value* large = ops.ir.CreateFSub(ops.Float(x, 1), EmitExp(ops, exponent));
+  Value* is_small = ops.ir.CreateFCmpOLT(a, ops.Float(x, 1));
+  return ops.CopySign(ops.ir.CreateSelect(is_small, small, large), x);
+}
+
+// -expm1(s) for s = log(erfc(|x|)) = t + t Q(t), t = -|x|, over the whole range: near zero s keeps
+// its relative accuracy, and expm1 with it. Q and expm1's polynomial (Remez, Q with the weight that
+// the result gives it) have errors of 2^-31. From 4 on it rounds to 1; s >= -17.6, so that one
+// step reduces it and scales back.
+Value* Erf32(const LaneOps& ops, Value* x) {
+  auto& ir = ops.ir;
+  Value* one = ops.Float(x, 1);
+  Value* t = ClampBelow(ops, ir.CreateFNeg(ops.Abs(x)), -4);
+  Value* q = ops.Poly(
+      t, {0.12837916662787197, -0.6366198345741444, 0.10277127718006146, 0.01911769496588686,
+          -0.00025306084204088325, -0.0017993535493549093, -0.0007406856239100144,
+          -0.00016748080497385964, -2.1354550453716417e-05, -1.1932937265222883e-06});
+  Value* s = ops.Mad(q, t, t);
+  const Rounded n = EmitRoundScaled(ops, s, kLog2E);
+  Value* r = ops.Mad(n.value, ops.Float(x, -0.69314718055994531), s);
+  Value* p = ops.Poly(r, {0.5000000046413923, 0.16666666817085518, 0.04166635466321482,
+                          0.00833327304839206, 0.0013941008325990647, 0.0001991417076932559});
+  Value* expm1 = ops.Mad(ir.CreateFMul(r, r), p, r);
+  // 1 - 2^n (1 + expm1(r)), whose first difference is exact.
+  Value* scale = EmitPowerOf2(ops, n.integer, x->getType()->getScalarType());
+  Value* rest = ir.CreateFSub(one, scale);
+  return ops.CopySign(ops.Mad(ir.CreateFNeg(scale), expm1, rest), x);
+}
+
 }  // namespace
 
 Value* EmitErf(const LaneOps& ops, Value* x) {
-  // Small: x + x P(x^2). Large: 1 - exp(-(t + t Q(t))). From 4 (6 for f64) on that rounds to 1.
-  const bool f64 = ops.IsF64(x);
-  Value* a = ops.Abs(x);
-  Value* small = ops.Mad(ErfPoly(ops, ops.ir.CreateFMul(x, x)), x, x);
-  Value* t = ClampAbove(ops, a, f64 ? 6 : 4);
-  Value* exponent = ops.ir.CreateFNeg(ops.Mad(LogErfcPoly(ops, t), t, t));
-  Value* large = ops.ir.CreateFSub(ops.Float(x, 1), EmitExp(ops, exponent));
-  Value* is_small = ops.ir.CreateFCmpOLT(a, ops.Float(x, f64 ? 1 : 0.93));
-  return ops.CopySign(ops.ir.CreateSelect(is_small, small, large), x);
+  return ops.IsF64(x) ? Erf64(ops, x) : Erf32(ops, x);
 }
 
 }  // namespace fusemark::codegen

@@ -50,7 +50,7 @@ const UnaryCase kUnary[] = {
     {Op::kLogPlusOne, [](long double x) { return std::log1p(x); }, 3, 2.5},
     {Op::kLogistic, Logistic, 3, 3},
     {Op::kTanh, [](long double x) { return std::tanh(x); }, 4, 4},
-    {Op::kErf, [](long double x) { return std::erf(x); }, 4, 1.5},
+    {Op::kErf, [](long double x) { return std::erf(x); }, 2, 1.5},
     {Op::kSine, [](long double x) { return std::sin(x); }, 2, 1},
     {Op::kCosine, [](long double x) { return std::cos(x); }, 2, 1},
     {Op::kTan, [](long double x) { return std::tan(x); }, 4, 1},

@@ -269,7 +269,7 @@ TEST(LoopsSchedule, DeepSumsAreCutIntoBlocks) {
   const std::string shallow = ListFor(Product(48, 640, 96).c_str(), "contraction", target);
   EXPECT_EQ(shallow.find("privatise"), std::string::npos) << shallow;
   const std::string prime = ListFor(Product(48, 64, 1021).c_str(), "contraction", target);
-  EXPECT_EQ(prime.find("privatise"), std::string::npos) << prime;
+  EXPECT_EQ(prime.find("i1o k0is"), std::string::npos) << prime;
   EXPECT_FALSE(DefaultSchedule(MustParse(Product(48, 64, 4096).c_str())).use_library);
   EXPECT_TRUE(DefaultSchedule(MustParse(Product(48, 64, 4099).c_str())).use_library);
 }
@@ -289,6 +289,57 @@ TEST(LoopsSchedule, DeepSumsStayWithinRounding) {
     for (size_t i = 0; i < expected.size(); ++i)
       EXPECT_NEAR(actual[i], expected[i], 1e-5 * depth);  // a term less would be far off
   }
+}
+
+TEST(LoopsSchedule, SumsOfRegisterTilesAreAddedUpInParts) {
+  Target target = TwoThreads();
+  target.l2_bytes = 400 << 10;
+  const auto list = [&](int64_t depth, const std::string& knobs) {
+    return ListFor(Product(48, 256, depth).c_str(), ("contraction tile_m=12 " + knobs).c_str(),
+                   target);
+  };
+  // Equal parts, as few as they may be, and copies of rows inside of a part.
+  const std::string parts = list(512, "");
+  EXPECT_NE(parts.find("tile k0 256 k0b k0i; privatise k0i 1 k0is k0il"), std::string::npos)
+      << parts;
+  EXPECT_NE(parts.find("unroll k0b; tile k0is 64 k0iso k0isi; pack a i0o 64"), std::string::npos)
+      << parts;
+  EXPECT_EQ(list(384, "").find("privatise"), std::string::npos);
+  EXPECT_EQ(list(512, "tile_k=0").find("privatise"), std::string::npos);
+  // Code is not repeated without end.
+  const std::string many = list(769, "tile_k=64");
+  EXPECT_NE(many.find("tile k0 154 k0b k0i"), std::string::npos) << many;
+  EXPECT_EQ(many.find("unroll k0b"), std::string::npos) << many;
+}
+
+// Root of the summed squares of what the product of Product() is off the exact one.
+double ErrorOfProduct(const Kernel& kernel, int64_t rows, int64_t columns, int64_t depth) {
+  const auto a = As<float>(MakeOperand(kernel[kernel.operands[0]], 1));
+  const auto b = As<float>(MakeOperand(kernel[kernel.operands[1]], 2));
+  const auto got = As<float>(RunKernel(kernel).value()[0]);
+  double squares = 0;
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    double sum = 0;
+    for (int64_t k = 0; k < depth; ++k)
+      sum += double{a[i / columns * depth + k]} * b[k * columns + i % columns];
+    squares += (got[i] - sum) * (got[i] - sum);
+  }
+  return std::sqrt(squares);
+}
+
+TEST(LoopsSchedule, PartsOfSumsRoundLess) {
+  constexpr int64_t kRows = 28, kColumns = 64, kDepth = 1021;
+  const Kernel kernel = MustParse(Product(kRows, kColumns, kDepth).c_str());
+  Target target = TwoThreads();
+  target.l2_bytes = 100 << 10;
+  Schedule whole, parts;
+  whole.tile_k = 0;
+  const auto before = ApplySchedule(kernel, whole, target);
+  const auto after = ApplySchedule(kernel, parts, target);
+  ASSERT_TRUE(before.ok() && after.ok());
+  ASSERT_NE(Print(*after).find("k0b"), std::string::npos);
+  EXPECT_LT(ErrorOfProduct(*after, kRows, kColumns, kDepth),
+            0.75 * ErrorOfProduct(*before, kRows, kColumns, kDepth));
 }
 
 TEST(LoopsSchedule, AProductOfOneRowReadsLongRuns) {
