@@ -1,7 +1,6 @@
 #include "compiler/compile.h"
 
 #include <chrono>
-#include <cstring>
 #include <set>
 
 #include "compiler/calls/host_call.h"
@@ -12,6 +11,7 @@
 #include "compiler/program/off.h"
 #include "compiler/reference/evaluate.h"
 #include "compiler/runtime/threads.h"
+#include "compiler/support/memory.h"
 
 namespace fusemark {
 namespace {
@@ -28,13 +28,12 @@ class ReferenceExecutable final : public Executable {
     std::vector<const Tensor*> pointers;
     for (size_t i = 0; i < leaves_.size(); ++i) {
       inputs.push_back(MakeTensor(leaves_[i], false));
-      std::memcpy(inputs.back().data.get(), params[i],
-                  static_cast<size_t>(inputs.back().size_bytes()));
+      CopyArray(inputs.back().data.get(), params[i], inputs.back().size_bytes());
     }
     for (const Tensor& tensor : inputs) pointers.push_back(&tensor);
     FM_TRY(const std::vector<Tensor> results, Evaluate(module_, pointers, cancelled_));
     for (size_t i = 0; i < results.size(); ++i) {
-      std::memcpy(outputs[i], results[i].data.get(), static_cast<size_t>(results[i].size_bytes()));
+      CopyArray(outputs[i], results[i].data.get(), results[i].size_bytes());
     }
     return Ok();
   }

@@ -74,32 +74,6 @@ llvm::StringSet<> Enabled(const llvm::MCSubtargetInfo& subtarget) {
   return names;
 }
 
-// The entries of `features` that change something on `cpu`. LLVM reads the list again for every
-// subtarget, and a host's list names every feature there is. In two steps, as LLVM takes the list
-// in its order: what is switched on may imply what is switched off later.
-std::string Difference(const std::string& cpu, const std::string& features) {
-  const std::vector<std::string_view> entries = Split(features, ',');
-  const auto first_off = std::find_if(entries.begin(), entries.end(),
-                                      [](std::string_view e) { return e.substr(0, 1) != "+"; });
-  const bool sorted = std::all_of(first_off, entries.end(),
-                                  [](std::string_view e) { return e.substr(0, 1) == "-"; });
-  if (!sorted) return features;
-  std::string kept;
-  const auto keep = [&](std::string_view entry) {
-    kept += kept.empty() ? "" : ",";
-    kept += entry;
-  };
-  const llvm::StringSet<> own = Enabled(*Subtarget(cpu, ""));
-  std::for_each(entries.begin(), first_off, [&](std::string_view entry) {
-    if (!own.contains(entry.substr(1))) keep(entry);
-  });
-  const llvm::StringSet<> on = Enabled(*Subtarget(cpu, kept));
-  std::for_each(first_off, entries.end(), [&](std::string_view entry) {
-    if (on.contains(entry.substr(1))) keep(entry);
-  });
-  return kept;
-}
-
 // What LLVM makes of a CPU with a list of features: worked out once, as every kernel set asks.
 struct Known {
   std::string difference;
@@ -107,7 +81,7 @@ struct Known {
 };
 
 Known Learn(const std::string& cpu, const std::string& features) {
-  Known known{Difference(cpu, features), {}};
+  Known known{FeatureDifference(cpu, features), {}};
   const llvm::StringSet<> on = Enabled(*Subtarget(cpu, known.difference));
   for (const auto& name : on.keys()) known.enabled.push_back(name.str());
   std::sort(known.enabled.begin(), known.enabled.end());
@@ -144,6 +118,31 @@ CpuFeatures FeaturesOf(const Known& known) {
 
 Error FromLlvm(llvm::Error error, const std::string& what) {
   return {Code::kCompileFailed, what + ": " + llvm::toString(std::move(error))};
+}
+
+std::string FeatureDifference(const std::string& cpu, const std::string& features) {
+  // In two steps, as LLVM takes the list in its order: what is switched on may imply what is
+  // switched off later.
+  const std::vector<std::string_view> entries = Split(features, ',');
+  const auto first_off = std::find_if(entries.begin(), entries.end(),
+                                      [](std::string_view e) { return e.substr(0, 1) != "+"; });
+  const bool sorted = std::all_of(first_off, entries.end(),
+                                  [](std::string_view e) { return e.substr(0, 1) == "-"; });
+  if (!sorted) return features;
+  std::string kept;
+  const auto keep = [&](std::string_view entry) {
+    kept += kept.empty() ? "" : ",";
+    kept += entry;
+  };
+  const llvm::StringSet<> own = Enabled(*Subtarget(cpu, ""));
+  std::for_each(entries.begin(), first_off, [&](std::string_view entry) {
+    if (!own.contains(entry.substr(1))) keep(entry);
+  });
+  const llvm::StringSet<> on = Enabled(*Subtarget(cpu, kept));
+  std::for_each(first_off, entries.end(), [&](std::string_view entry) {
+    if (on.contains(entry.substr(1))) keep(entry);
+  });
+  return kept;
 }
 
 bool IsKnownCpu(const std::string& cpu) {

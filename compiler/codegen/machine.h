@@ -49,6 +49,10 @@ class Machine {
 bool IsKnownCpu(const std::string& cpu);
 // "+a,-b" features that `cpu` with `features` has switched on, as a sorted list of names.
 std::vector<std::string> EnabledFeatures(const std::string& cpu, const std::string& features);
+// The entries of `features` that change something on `cpu`: LLVM reads the list again for every
+// subtarget, and a host's list names every feature there is. All of them if one that is switched
+// on follows one that is switched off.
+std::string FeatureDifference(const std::string& cpu, const std::string& features);
 
 // kCompileFailed with LLVM's text after `what`.
 Error FromLlvm(llvm::Error error, const std::string& what);

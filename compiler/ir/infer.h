@@ -89,7 +89,9 @@ Inferred InferCall(const InferContext& context);
 Inferred InferWhile(const InferContext& context);
 Inferred InferConditional(const InferContext& context);
 Inferred InferAsyncStart(const InferContext& context);
-Inferred InferAsyncDone(const InferContext& context);
+Inferred InferCopyStart(const InferContext& context);
+Inferred InferTransferStart(const InferContext& context);
+Inferred InferDone(const InferContext& context);
 // infer_composite.cpp
 Inferred InferBatchNorm(const InferContext& context);
 Inferred InferRng(const InferContext& context);

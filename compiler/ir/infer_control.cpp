@@ -32,6 +32,23 @@ int64_t CountNodes(const Shape& shape, int depth, int64_t limit) {
   return count;
 }
 
+Shape OperandTuple(const InferContext& context) {
+  std::vector<Shape> elements;
+  for (size_t i = 0; i < context.operand_count(); ++i) elements.push_back(Plain(context.shape(i)));
+  return TupleShape(std::move(elements));
+}
+
+// The written result is (first, second, state...); no `second` stands for any.
+Inferred CheckStarted(const InferContext& context, const Shape& first, const Shape* second) {
+  const Shape& written = context.instr.shape;
+  if (written.is_tuple && written.elements.size() >= 2 && Compatible(written.elements[0], first) &&
+      (second == nullptr || Compatible(written.elements[1], *second)))
+    return std::optional<Shape>();
+  return context.Fail(fmt::format("the result is written as {}, expected ({}, {}, state...)",
+                                  ToString(written), ToString(first),
+                                  second == nullptr ? "result" : ToString(*second)));
+}
+
 }  // namespace
 
 // Tuples of tuples could grow as 2^n in n lines, so their size and depth are bounded.
@@ -123,26 +140,28 @@ Inferred InferConditional(const InferContext& context) {
   return std::optional<Shape>(Plain(first));
 }
 
-// The result ((operands), result, state...) carries a state that is free to choose.
+// What starts another instruction gives a tuple with a state that is free to choose.
 Inferred InferAsyncStart(const InferContext& context) {
   FM_RETURN_IF_ERROR(CheckArguments(context, context.called(0), 0));
-  const Shape& written = context.instr.shape;
-  const Shape& result = context.called(0).Root().shape;
-  if (written.is_tuple && written.elements.size() >= 2 && written.elements[0].is_tuple &&
-      Compatible(written.elements[1], result)) {
-    return std::optional<Shape>();
-  }
-  return context.Fail(
-      fmt::format("the result is written as {}, expected ((operands), {}, "
-                  "state...)",
-                  ToString(written), ToString(result)));
+  return CheckStarted(context, OperandTuple(context), &context.called(0).Root().shape);
 }
 
-Inferred InferAsyncDone(const InferContext& context) {
+Inferred InferCopyStart(const InferContext& context) {
+  return CheckStarted(context, context.shape(0), &context.shape(0));
+}
+
+// What arrives depends on who takes part. Forms of several operands differ in what they give.
+Inferred InferTransferStart(const InferContext& context) {
+  if (context.operand_count() == 1) return CheckStarted(context, context.shape(0), nullptr);
+  if (context.instr.op == Op::kCollectivePermuteStart) return std::optional<Shape>();
+  return CheckStarted(context, OperandTuple(context), nullptr);
+}
+
+Inferred InferDone(const InferContext& context) {
   const Shape& state = context.shape(0);
   if (!state.is_tuple || state.elements.size() < 2)
-    return context.BadOperand(0, "the result of async-start");
-  return std::optional<Shape>(Plain(state.elements[1]));
+    return context.BadOperand(0, "the result of an instruction that starts another one");
+  return std::optional<Shape>(Plain(state.elements[context.instr.op == Op::kCopyDone ? 0 : 1]));
 }
 
 }  // namespace fusemark

@@ -419,7 +419,8 @@ bool IndexAnalysis::IsLinearAlias(VarId var) {
 // ---- remainders inside a form ----
 
 // The term a * floor(R / c) next to k * R of the other sign: they move together. R may itself hide
-// behind a finer division of the same base: floor(x / 6) is floor(floor(x / 3) / 2).
+// behind a finer division of the same base, up to whole steps: floor(x / 6) is
+// floor(floor(x / 3) / 2), and floor((x + 3) / 6) is floor((floor(x / 3) + 1) / 2).
 bool IndexAnalysis::TryRecover(LinearForm& form, size_t position, bool whole,
                                std::vector<ModTerm>& mods) const {
   const auto term = form.terms[position];
@@ -448,9 +449,12 @@ bool IndexAnalysis::TryRecover(LinearForm& form, size_t position, bool whole,
   for (const auto& other : form.terms) {
     const IndexAtom& finer = atom(other.atom);
     if (other.atom == term.atom || finer.kind != IndexAtom::Kind::kDiv) continue;
-    if (finer.base != division.base || division.divisor % finer.divisor != 0) continue;
-    if (finer.divisor == division.divisor) continue;
-    if (accept(LinearForm::Atom(other.atom), division.divisor / finer.divisor)) return true;
+    if (division.divisor % finer.divisor != 0 || finer.divisor == division.divisor) continue;
+    const LinearForm shift = AddScaled(division.base, finer.base, -1);
+    if (shift.overflow || !shift.IsConstant() || shift.constant % finer.divisor != 0) continue;
+    LinearForm base = LinearForm::Atom(other.atom);
+    base.constant = shift.constant / finer.divisor;
+    if (accept(base, division.divisor / finer.divisor)) return true;
   }
   return false;
 }

@@ -49,7 +49,13 @@ class Expander {
       case Op::kReduceWindow: return ExpandTrivialReduce(builder, instr);
       case Op::kGetDimensionSize: return ExpandDimensionSize(builder, instr);
       case Op::kAsyncStart: {
-        const InstrId value = builder.Inline(module_[instr.called[0]], instr.operands);
+        // Not in place yet: what an rng draws depends on the names around it (ir/random.h).
+        Instr call;
+        call.op = Op::kCall;
+        call.shape = module_[instr.called[0]].Root().shape;
+        call.operands = instr.operands;
+        call.called = instr.called;
+        const InstrId value = builder.Emit(std::move(call));
         return Started(builder, instr, builder.Tuple(instr.operands), value);
       }
       case Op::kCopyStart: return Started(builder, instr, instr.operands[0], instr.operands[0]);

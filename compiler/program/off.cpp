@@ -7,6 +7,7 @@
 #include "compiler/program/off_program.h"
 #include "compiler/runtime/allocator.h"
 #include "compiler/runtime/threads.h"
+#include "compiler/support/memory.h"
 
 namespace fusemark {
 namespace {
@@ -50,9 +51,7 @@ class OffExecutable final : public Executable {
     Blocks results;
     auto run = RunComputation(off_.entry, arguments, results, true);
     for (size_t i = 0; i < results.size(); ++i) {
-      if (results[i]->data != outputs[i]) {
-        std::memcpy(outputs[i], results[i]->data, static_cast<size_t>(output_bytes_[i]));
-      }
+      if (results[i]->data != outputs[i]) CopyArray(outputs[i], results[i]->data, output_bytes_[i]);
       Release(results[i]);
     }
     for (Block* block : arguments) Release(block);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "compiler/runtime/threads.h"
+#include "compiler/support/memory.h"
 
 namespace fusemark {
 namespace {
@@ -119,7 +120,7 @@ class Runner {
   Result<void> Do(const CopyStep& step) {
     const void* from = Read(step.from);
     void* to = Write(step.to);
-    if (from != to) std::memmove(to, from, static_cast<size_t>(step.bytes));
+    if (from != to && step.bytes > 0) std::memmove(to, from, static_cast<size_t>(step.bytes));
     return Ok();
   }
 
@@ -164,9 +165,7 @@ class Runner {
       now[i] = Write(step.state[i]);
       next[i] = Write(step.other[i]);
       const void* initial = Read(step.initial[i]);
-      if (!step.invariant[i] && initial != now[i]) {
-        std::memcpy(now[i], initial, static_cast<size_t>(step.bytes[i]));
-      }
+      if (!step.invariant[i] && initial != now[i]) CopyArray(now[i], initial, step.bytes[i]);
     }
     void* flag = Write(step.flag);
     while (true) {
@@ -182,9 +181,7 @@ class Runner {
     }
     for (size_t i = 0; i < leaves; ++i) {
       void* home = Write(step.state[i]);
-      if (!step.invariant[i] && now[i] != home) {
-        std::memcpy(home, now[i], static_cast<size_t>(step.bytes[i]));
-      }
+      if (!step.invariant[i] && now[i] != home) CopyArray(home, now[i], step.bytes[i]);
     }
     return Ok();
   }

@@ -1,5 +1,6 @@
 #include "compiler/reference/collective.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "compiler/ir/one_device.h"
@@ -10,6 +11,10 @@ namespace {
 
 Value ArrayOfZeros(const Shape& shape) {
   return {std::make_shared<Tensor>(MakeTensor(shape)), {}};
+}
+
+bool IsPermute(Op op) {
+  return op == Op::kCollectivePermute || op == Op::kCollectivePermuteStart;
 }
 
 bool StartsPair(Op op) {
@@ -38,9 +43,12 @@ bool SupportsCollective(const Instr& instr, const std::vector<const Shape*>& ope
   }
   if (operands.empty()) return false;
   const Shape sent = SentShape(operands);
-  if (SameType(sent, instr.shape)) return true;
-  return StartsPair(instr.op) && instr.shape.elements.size() >= 2 &&
-         SameType(sent, instr.shape.elements[1]);
+  if (IsPermute(instr.op) && !sent.is_array()) return false;
+  if (!StartsPair(instr.op)) return SameType(sent, instr.shape);
+  const std::vector<Shape>& elements = instr.shape.elements;
+  return elements.size() >= 2 && SameType(sent, elements[0]) && SameType(sent, elements[1]) &&
+         std::all_of(elements.begin() + 2, elements.end(),
+                     [](const Shape& state) { return state.is_scalar(); });
 }
 
 Value EvalCollective(const Instr& instr, std::vector<Value> operands) {
@@ -54,11 +62,13 @@ Value EvalCollective(const Instr& instr, std::vector<Value> operands) {
   }
   Value sent = operands.size() == 1 ? operands[0] : Value{nullptr, operands};
   Value received = sent;
-  const bool permute =
-      instr.op == Op::kCollectivePermute || instr.op == Op::kCollectivePermuteStart;
-  if (permute && !SendsToItself(instr)) received = ArrayOfZeros(sent.array->shape);
-  if (!StartsPair(instr.op) || !instr.shape.is_tuple) return received;
-  Value started{nullptr, {std::move(sent), std::move(received)}};
+  if (IsPermute(instr.op) && !SendsToItself(instr)) received = ArrayOfZeros(sent.array->shape);
+  if (!StartsPair(instr.op)) return received;
+  return StartedValue(instr, std::move(sent), std::move(received));
+}
+
+Value StartedValue(const Instr& instr, Value first, Value second) {
+  Value started{nullptr, {std::move(first), std::move(second)}};
   for (size_t i = 2; i < instr.shape.elements.size(); ++i)
     started.elements.push_back(ArrayOfZeros(instr.shape.elements[i]));
   return started;

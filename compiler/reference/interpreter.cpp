@@ -211,7 +211,15 @@ Value Interpreter::EvalInstr(ComputationId id, const Instr& instr, std::vector<V
       break;
     case Op::kOptimizationBarrier:
     case Op::kDomain:
-    case Op::kAddDependency: return std::move(operands[0]);
+    case Op::kAddDependency:
+    case Op::kAsyncUpdate: return std::move(operands[0]);
+    case Op::kAsyncStart: {
+      Value given{nullptr, operands};
+      return StartedValue(instr, std::move(given), Run(instr.called[0], std::move(operands)));
+    }
+    case Op::kCopyStart: return StartedValue(instr, operands[0], operands[0]);
+    case Op::kAsyncDone: return std::move(operands[0].elements[1]);
+    case Op::kCopyDone: return std::move(operands[0].elements[0]);
     case Op::kCustomCall:
       if (IsIdentityCall(instr)) return std::move(operands[0]);
       return EvalCustomCall(module_[id], IdOf(module_[id], instr), operands);

@@ -37,6 +37,12 @@ bool SupportsElementwise(const Instr& instr, const std::vector<const Shape*>& op
   }
 }
 
+// The verifier has seen to the first two elements, and only numbers are given as states.
+bool SupportsStart(const Instr& instr) {
+  return std::all_of(instr.shape.elements.begin() + 2, instr.shape.elements.end(),
+                     [](const Shape& state) { return state.is_scalar(); });
+}
+
 bool SupportsOp(const Instr& instr, const std::vector<const Shape*>& operands) {
   switch (instr.op) {
     case Op::kParameter:
@@ -78,7 +84,12 @@ bool SupportsOp(const Instr& instr, const std::vector<const Shape*>& operands) {
     case Op::kCholesky:
     case Op::kTriangularSolve:
     case Op::kFft:
-    case Op::kGetDimensionSize: return true;
+    case Op::kGetDimensionSize:
+    case Op::kAsyncUpdate:
+    case Op::kAsyncDone:
+    case Op::kCopyDone: return true;
+    case Op::kAsyncStart:
+    case Op::kCopyStart: return SupportsStart(instr);
     case Op::kRng: return IsSupportedRng(instr);
     case Op::kRngBitGenerator: return AlgorithmOf(instr, *operands[0]).has_value();
     case Op::kRngGetAndUpdateState: return IsRandomState(instr);

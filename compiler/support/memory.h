@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace fusemark {
 
@@ -19,5 +20,10 @@ constexpr T AlignUp(T bytes, T to = kArrayAlignment) {
 
 // At least `bytes` (0 is allowed), aligned as above; null when memory is exhausted. std::free() it.
 std::byte* AllocateArray(int64_t bytes);
+
+// std::memcpy, but arrays without elements may be null pointers, which it forbids.
+inline void CopyArray(void* to, const void* from, int64_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
+}
 
 }  // namespace fusemark

@@ -25,6 +25,16 @@ bool SplitItems(std::string_view text, std::vector<std::vector<int64_t>>& items)
   }
 }
 
+// A word, or one text in quotes. More would not be the same in the quotes in which it is printed.
+bool IsOneText(std::string_view value) {
+  if (value.front() != '"') return value.find_first_of("\"\\") == std::string_view::npos;
+  for (size_t i = 1; i < value.size(); ++i) {
+    if (value[i] == '"') return i + 1 == value.size();
+    if (value[i] == '\\') ++i;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool AttrReader::Fail(std::string message) {
@@ -112,7 +122,12 @@ bool AttrReader::Text(std::string_view name, std::string& value, Need need) {
   if (!Open(name, need, ok)) return ok;
   for (const RawAttr& attr : attrs_) {
     if (attr.name != name) continue;
-    const bool quoted = attr.value.size() >= 2 && attr.value.front() == '"';
+    if (!IsOneText(attr.value)) {
+      return parser_.Fail(attr.value.data(), fmt::format("found {} for {}, expected a word or one "
+                                                         "text in quotes",
+                                                         attr.value, name));
+    }
+    const bool quoted = attr.value.front() == '"';
     value = quoted ? attr.value.substr(1, attr.value.size() - 2) : attr.value;
   }
   return true;

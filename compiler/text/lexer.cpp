@@ -175,20 +175,21 @@ bool Lexer::SkipQuoted() {
   return false;
 }
 
-void Lexer::SkipSingleQuoted() {
-  // A search that finds no closing quote on the line means that no other apostrophe follows on it,
-  // so these searches cost linear time together.
-  const bool inside_word = IsNameChar(pos_[-1]) || pos_[-1] == '\\';
-  if (!inside_word) {
-    for (const char* at = pos_ + 1; at < end_ && *at != '\n'; ++at) {
-      if (*at == '\'') {
-        pos_ = at + 1;
-        return;
-      }
-      if (*at == '\\') ++at;
-    }
+// An apostrophe inside a word is one. Others come in pairs on a line: a lone one would find a
+// partner once its line is printed together with others.
+bool Lexer::SkipSingleQuoted() {
+  if (IsNameChar(pos_[-1]) || pos_[-1] == '\\') {
+    ++pos_;
+    return true;
   }
-  ++pos_;
+  for (const char* at = pos_ + 1; at < end_ && *at != '\n'; ++at) {
+    if (*at == '\'') {
+      pos_ = at + 1;
+      return true;
+    }
+    if (*at == '\\') ++at;
+  }
+  return false;
 }
 
 // Counts brackets instead of recursing, so any depth is fine. Kinds need not match here; whoever
@@ -202,7 +203,7 @@ bool Lexer::SkipBalanced() {
     } else if (c == '"') {
       if (!SkipQuoted()) return false;
     } else if (c == '\'') {
-      SkipSingleQuoted();
+      if (!SkipSingleQuoted()) return false;
     } else if (c == '/') {
       if (After(1) == '*') {
         const char* start = pos_;
@@ -237,15 +238,15 @@ bool Lexer::TakeValue(std::string_view& value) {
   const char* start = pos_;
   while (pos_ < end_) {
     const char c = *pos_;
-    if (IsOpen(c) ? !SkipBalanced() : c == '"' && !SkipQuoted()) {
+    const bool closed = IsOpen(c)   ? SkipBalanced()
+                        : c == '"'  ? SkipQuoted()
+                        : c == '\'' ? SkipSingleQuoted()
+                                    : true;
+    if (!closed) {
       pos_ = start;
       return false;
     }
-    if (IsOpen(c) || c == '"') continue;
-    if (c == '\'') {
-      SkipSingleQuoted();
-      continue;
-    }
+    if (IsOpen(c) || c == '"' || c == '\'') continue;
     if (c == ',' || IsClose(c)) break;
     const bool comment = c == '/' && (After(1) == '/' || After(1) == '*');
     if (comment || Is(c, kSpace)) {

@@ -62,8 +62,8 @@ class Lexer {
  private:
   // Standing on a quote: moves behind the closing one. False if there is none.
   bool SkipQuoted();
-  // Inside brackets a lone apostrophe is text, not the start of a string.
-  void SkipSingleQuoted();
+  // The same on one line; an apostrophe inside a word is text, not a quote.
+  bool SkipSingleQuoted();
   bool SkipBalanced();
 
   const char* pos_ = nullptr;

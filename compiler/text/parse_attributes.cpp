@@ -330,7 +330,8 @@ bool IsDropped(std::string_view name) {
          name == "result_accuracy";
 }
 
-// Line breaks outside quotes become one space, so that every instruction prints on one line.
+// Line breaks outside quotes become one space, so that every instruction prints on one line; not
+// where the line would end elsewhere, as behind a // between apostrophes.
 std::string OneLine(std::string_view value) {
   if (value.find('\n') == std::string_view::npos) return std::string(value);
   std::string line;
@@ -355,7 +356,11 @@ std::string OneLine(std::string_view value) {
       line += ' ';
     }
   }
-  return line;
+  line.insert(0, "=");  // a lexer looks at what is before an apostrophe
+  Lexer lexer(line);
+  std::string_view whole;
+  const bool same = lexer.Take('=') && lexer.TakeValue(whole) && whole.size() + 1 == line.size();
+  return same ? line.substr(1) : std::string(value);
 }
 
 CompareType DefaultCompareType(DType dtype) {

@@ -1,10 +1,12 @@
 #include "tests/fuzz/engine_fuzz.h"
 
 #include <fmt/format.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <random>
 
@@ -19,6 +21,7 @@ namespace {
 
 constexpr uint64_t kSeedsPerProcess = 25;
 constexpr int kSecondsPerSeed = 20;
+constexpr int kClockFactor = 10;
 
 struct Run {
   std::string name;
@@ -63,6 +66,27 @@ std::string ReadAll(int fd) {
   return text;
 }
 
+// Of processor time, so that what else runs on the machine does not decide; and of the clock, for
+// what waits for ever.
+void LimitTime(int seconds) {
+  const itimerval processor{{}, {.tv_sec = seconds, .tv_usec = 0}};
+  setitimer(ITIMER_PROF, &processor, nullptr);
+  alarm(static_cast<unsigned>(seconds * kClockFactor));
+}
+
+Verdict DeathOf(int status, int seconds) {
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    if (signal == SIGPROF)
+      return {"timeout", fmt::format("no answer within {} s of processor time", seconds)};
+    if (signal == SIGALRM)
+      return {"hang", fmt::format("no answer within {} s", seconds * kClockFactor)};
+    return {"crash", fmt::format("signal {}", signal)};
+  }
+  if (WEXITSTATUS(status) == 0) return {};
+  return {"crash", fmt::format("exit status {}", WEXITSTATUS(status))};
+}
+
 struct Child {
   std::string output;
   Verdict death;  // empty if it ended by itself
@@ -77,7 +101,7 @@ Child InChild(const std::function<void(int)>& work, int seconds) {
   FM_CHECK(pid >= 0, "no child process");
   if (pid == 0) {
     close(ends[0]);
-    alarm(static_cast<unsigned>(seconds));
+    LimitTime(seconds);
     work(ends[1]);
     _exit(0);
   }
@@ -86,13 +110,7 @@ Child InChild(const std::function<void(int)>& work, int seconds) {
   close(ends[0]);
   int status = 0;
   waitpid(pid, &status, 0);
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
-    child.death = {"timeout", fmt::format("no answer within {} s", seconds)};
-  } else if (WIFSIGNALED(status)) {
-    child.death = {"crash", fmt::format("signal {}", WTERMSIG(status))};
-  } else if (WEXITSTATUS(status) != 0) {
-    child.death = {"crash", fmt::format("exit status {}", WEXITSTATUS(status))};
-  }
+  child.death = DeathOf(status, seconds);
   return child;
 }
 
@@ -142,7 +160,7 @@ void CheckSeeds(uint64_t first, uint64_t last,
     const Child child = InChild(
         [&](int fd) {
           for (uint64_t seed = first; seed < end; ++seed) {
-            alarm(kSecondsPerSeed);
+            LimitTime(kSecondsPerSeed);
             std::string record = Pack(CheckCase(CaseOfSeed(seed)));
             std::replace(record.begin(), record.end(), '\0', ' ');
             WriteAll(fd, record + '\0');

@@ -32,7 +32,8 @@ struct Verdict {
 // Runs reference, off, on, and on with a random plan and random schedules.
 Verdict CheckCase(const FuzzCase& fuzz_case);
 
-// CheckCase in a child process that has `seconds` of time: also "crash" and "timeout".
+// CheckCase in a child process that has `seconds` of processor time: also "crash", "timeout" and,
+// by the clock, "hang".
 Verdict CheckCaseIsolated(const FuzzCase& fuzz_case, int seconds = 30);
 
 // Cases of the seeds from `first` up to `last` (exclusive), several per child process; `report` is

@@ -119,9 +119,12 @@ class HloGenerator {
   // hlo_steps_movement.cpp
   InstrId FreshStep();
   InstrId BroadcastStep();
+  Dims ReshapedDims(Dims dims);
   InstrId Reshape();
+  InstrId Bitcast();
   InstrId Transpose();
   InstrId Slice();
+  InstrId DimensionSize();
   InstrId Pad();
   InstrId Concatenate();
   InstrId Reverse();
@@ -148,13 +151,19 @@ class HloGenerator {
   InstrId Scan();
   InstrId Fusion();
   InstrId Collective();
+  InstrId StartedCollective(const Shape& shape, InstrId value);
+  InstrId AsyncPair();
+  InstrId CopyPair();
   // hlo_steps_control.cpp
   InstrId While();
   InstrId Conditional();
   InstrId Call();
   InstrId TupleStep();
   InstrId RandomBits();
+  InstrId RandomNumbers();
+  InstrId RandomState();
   InstrId Barrier();
+  InstrId Dependency();
 
   std::mt19937_64 random_;
   HloGeneratorOptions options_;

@@ -118,7 +118,7 @@ InstrId HloGenerator::Collective() {
   const Shape shape = ShapeOf(value);
   const CollectiveAttrs along{{static_cast<int64_t>(Below(shape.dims.size()))}};
   InstrId result{0};
-  switch (Below(6)) {
+  switch (Below(8)) {
     case 0:
       result = Add(Op::kAllReduce, {value}, CollectiveAttrs{}, {Combiner(Op::kAdd, shape.dtype)});
       break;
@@ -128,6 +128,8 @@ InstrId HloGenerator::Collective() {
       break;
     case 3: result = Add(Op::kAllToAll, {value}, along, {}, shape); break;
     case 4: return Convert(Add(Chance(50) ? Op::kPartitionId : Op::kReplicaId, {}), shape.dtype);
+    case 5: result = Add(Op::kCollectiveBroadcast, {value}, CollectiveAttrs{}, {}, shape); break;
+    case 6: return StartedCollective(shape, value);
     default: {
       result = Add(Op::kCollectivePermute, {value}, {}, {}, shape);
       const char* pairs = Chance(70) ? "{{0,0}}" : "{{0,1}}";  // from no one: zeros
@@ -138,6 +140,56 @@ InstrId HloGenerator::Collective() {
   }
   if (!invalid_) scope_->computation.instrs[result.index].extra.push_back({"replica_groups", "{}"});
   return result;
+}
+
+// In two parts, between which another program would calculate.
+InstrId HloGenerator::StartedCollective(const Shape& shape, InstrId value) {
+  const Shape pair = TupleShape({shape, shape});
+  InstrId start{0};
+  switch (Below(3)) {
+    case 0:
+      start = Add(Op::kAllReduceStart, {value}, CollectiveAttrs{},
+                  {Combiner(Op::kAdd, shape.dtype)}, shape);
+      return Add(Op::kAllReduceDone, {start});
+    case 1: {
+      const auto dim = static_cast<int64_t>(Below(shape.dims.size()));
+      start = Add(Op::kAllGatherStart, {value}, CollectiveAttrs{{dim}}, {}, pair);
+      return Add(Op::kAllGatherDone, {start});
+    }
+    default:
+      start = Add(Op::kCollectivePermuteStart, {value}, {}, {}, pair);
+      if (!invalid_)
+        scope_->computation.instrs[start.index].extra.push_back(
+            {"source_target_pairs", Chance(70) ? "{{0,0}}" : "{{0,1}}"});
+      return Add(Op::kCollectivePermuteDone, {start});
+  }
+}
+
+InstrId HloGenerator::AsyncPair() {
+  if (scope_->depth >= kDeepest) return Invalid();
+  std::vector<InstrId> arguments;
+  std::vector<Shape> shapes;
+  for (int64_t i = Between(1, 2); i > 0; --i) {
+    arguments.push_back(Pick(kAnything));
+    shapes.push_back(ShapeOf(arguments.back()));
+  }
+  Shape result;
+  const auto body = Nested("async", shapes, false, [&](const std::vector<InstrId>&) {
+    Steps(static_cast<int>(Between(1, 4)));
+    const InstrId last = scope_->values.back();
+    result = ShapeOf(last);
+    return last;
+  });
+  const Shape state = TupleShape({TupleShape(shapes), result, ArrayShape(DType::kU32, {})});
+  const InstrId start = Add(Op::kAsyncStart, arguments, {}, {body}, state);
+  return Add(Op::kAsyncDone, {Chance(50) ? start : Add(Op::kAsyncUpdate, {start})});
+}
+
+InstrId HloGenerator::CopyPair() {
+  const InstrId value = Pick(kAnything);
+  const Shape shape = ShapeOf(value);
+  const Shape state = TupleShape({shape, shape, ArrayShape(DType::kU32, {})});
+  return Add(Op::kCopyDone, {Add(Op::kCopyStart, {value}, {}, {}, state)});
 }
 
 }  // namespace fusemark

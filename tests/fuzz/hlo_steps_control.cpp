@@ -87,8 +87,32 @@ InstrId HloGenerator::RandomBits() {
              TupleShape({state, bits}));
 }
 
+// The numbers are a function of the names of instruction and computation (compiler/ir/random.h), so
+// that all engines draw the same ones.
+InstrId HloGenerator::RandomNumbers() {
+  const bool normal = Chance(30);
+  const DType dtype = PickType(normal ? kFloats : kReals | kPreds);
+  const bool is_sized = dtype != DType::kPred;
+  const InstrId low = Chance(70) ? Scalar(dtype, 0) : Like(dtype, {});
+  const InstrId high = Chance(70) ? Scalar(dtype, is_sized ? 3 : 1) : Like(dtype, {});
+  return Add(Op::kRng, {low, high}, RngAttrs{normal ? "rng_normal" : "rng_uniform"}, {},
+             ArrayShape(dtype, PickDims()));
+}
+
+InstrId HloGenerator::RandomState() {
+  return Add(Op::kRngGetAndUpdateState, {}, RngAttrs{"", Between(1, 100)}, {},
+             ArrayShape(DType::kU64, {2}));
+}
+
+InstrId HloGenerator::Dependency() {
+  const InstrId token = Add(Op::kAfterAll, {});
+  const InstrId more = Chance(50) ? Add(Op::kAfterAll, {token}) : token;
+  return Add(Op::kAddDependency, {Pick(kAnything), more});
+}
+
 InstrId HloGenerator::Barrier() {
   const InstrId value = Pick(kAnything);
+  if (Chance(30)) return Add(Op::kDomain, {value});
   if (Chance(50)) return Add(Op::kOptimizationBarrier, {value});
   return Add(Op::kOptimizationBarrier, {Add(Op::kTuple, {value, Pick(kAnything)})});
 }

@@ -22,9 +22,7 @@ InstrId HloGenerator::BroadcastStep() {
 }
 
 // Splits or merges dims, adds or drops dims of one.
-InstrId HloGenerator::Reshape() {
-  const InstrId value = Pick(kAnything);
-  Dims dims = ShapeOf(value).dims;
+Dims HloGenerator::ReshapedDims(Dims dims) {
   for (int64_t edits = Between(1, 3); edits > 0; --edits) {
     const size_t at = Below(dims.size() + 1);
     switch (Below(3)) {
@@ -44,8 +42,38 @@ InstrId HloGenerator::Reshape() {
         }
     }
   }
+  return dims;
+}
+
+InstrId HloGenerator::Reshape() {
+  const InstrId value = Pick(kAnything);
+  const Dims dims = ReshapedDims(ShapeOf(value).dims);
   if (dims.size() > 5) return Invalid();
   return Add(Op::kReshape, {value}, {}, {}, ArrayShape(ShapeOf(value).dtype, dims));
+}
+
+// The bytes of a value in one layout, read as other dims in another one. Copies around it give and
+// take the layouts, which no other step sees.
+InstrId HloGenerator::Bitcast() {
+  const InstrId value = Pick(kAnything);
+  const Shape from = ShapeOf(value);
+  const Dims dims = ReshapedDims(from.dims);
+  if (dims.size() > 5) return Invalid();
+  const auto any_layout = [&](InstrId id) {
+    if (invalid_ || ShapeOf(id).dims.empty()) return;
+    Shape& shape = scope_->computation.instrs[id.index].shape;
+    Dims order(shape.dims.size());
+    std::iota(order.begin(), order.end(), 0);
+    shape.layout = Layout{Shuffled(order), ""};
+  };
+  DType dtype = from.dtype;
+  if (dtype == DType::kF32 && Chance(30)) dtype = DType::kS32;
+  if (dtype == DType::kU16 && Chance(30)) dtype = DType::kBF16;
+  const InstrId stored = Add(Op::kCopy, {value});
+  any_layout(stored);
+  const InstrId read = Add(Op::kBitcast, {stored}, {}, {}, ArrayShape(dtype, dims));
+  any_layout(read);
+  return Add(Op::kCopy, {read});
 }
 
 InstrId HloGenerator::Transpose() {
@@ -65,6 +93,12 @@ InstrId HloGenerator::Slice() {
     attrs.stride.push_back(Chance(60) ? 1 : Between(1, 3));
   }
   return Add(Op::kSlice, {value}, std::move(attrs));
+}
+
+InstrId HloGenerator::DimensionSize() {
+  const InstrId value = Pick(kAnything, 1);
+  const auto dim = static_cast<int64_t>(Below(ShapeOf(value).dims.size()));
+  return Add(Op::kGetDimensionSize, {value}, DimsAttrs{{dim}});
 }
 
 InstrId HloGenerator::Pad() {

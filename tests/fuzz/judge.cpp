@@ -92,6 +92,7 @@ bool Rounds(const Computation& computation, const Instr& instr) {
       return adds && IsInexactType(computation[instr.operands[0]].shape);
     }
     case OpClass::Control: return instr.op == Op::kMap && IsInexactType(instr.shape);
+    case OpClass::Random: return instr.op == Op::kRng && IsInexactType(instr.shape);
     default: return false;
   }
 }

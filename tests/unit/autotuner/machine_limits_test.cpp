@@ -71,6 +71,9 @@ TEST_F(AllLimits, StandInTheirOrder) {
   EXPECT_GT(Of("read_l2"), Of("read_dram"));
   EXPECT_GT(Of("fma_f32"), 1.2 * Of("fma_f64"));
   EXPECT_LT(Of("fma_f32"), 4 * Of("fma_f64"));
+#if defined(__SANITIZE_ADDRESS__)
+  return;  // which checks every access of the dot products, while the others are not our C++
+#endif
   for (const char* dot : {"dot_bf16", "dot_s8"}) {
     if (Of(dot) > 0) {
       EXPECT_GT(Of(dot), Of("fma_f32")) << dot;

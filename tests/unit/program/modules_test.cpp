@@ -492,6 +492,15 @@ constexpr TextCase kCases[] = {
       f = f32[10,4] dynamic-update-slice(d, u, zero, zero)
       s = f32[10,4] add(e, f)
       ROOT r = (f32[10,4], f32[10,4]) tuple(s, d) })"},
+    {"numbers_drawn_behind_an_asynchronous_pair", R"(draw {
+      n = f32[] parameter(0)
+      zero = f32[] constant(0)
+      ROOT r = f32[40] rng(zero, n), distribution=rng_uniform }
+    ENTRY main {
+      two = f32[] constant(2)
+      s = ((f32[]), f32[40], u32[]) async-start(two), calls=draw
+      d = f32[40] async-done(s)
+      ROOT e = f32[40] negate(d) })"},
     {"big_enough_for_two_threads", R"(ENTRY main {
       x = f32[300,1001] parameter(0)
       y = f32[1001] parameter(1)

@@ -112,6 +112,33 @@ TEST(Sort, TopKByTotalOrder) {
             "1 3 | 0 2");
 }
 
+TEST(Pairs, AsyncRunsTheComputation) {
+  EXPECT_EQ(Eval("a = s32[] constant(5)\n"
+                 "s = ((s32[]), s32[], u32[]) async-start(a), calls=one\n"
+                 "u = ((s32[]), s32[], u32[]) async-update(s)\n"
+                 "d = s32[] async-done(u)\n"
+                 "g = (s32[]) get-tuple-element(u), index=0\n"
+                 "given = s32[] get-tuple-element(g), index=0\n"
+                 "ROOT r = (s32[], s32[]) tuple(d, given)",
+                 kBranches),
+            "10 | 5");
+}
+
+TEST(Pairs, CopyGivesTheValue) {
+  EXPECT_EQ(Eval("a = s32[2] constant({5, 6})\n"
+                 "s = (s32[2], s32[2], u32[]) copy-start(a)\n"
+                 "state = u32[] get-tuple-element(s), index=2\n"
+                 "d = s32[2] copy-done(s)\nROOT r = (s32[2], u32[]) tuple(d, state)"),
+            "5 6 | 0");
+}
+
+TEST(Pairs, StatesThatAreNoNumbersAreRefused) {
+  const std::string text = Eval(
+      "a = s32[2] constant({5, 6})\ns = (s32[2], s32[2], (u32[], u32[])) copy-start(a)\n"
+      "ROOT d = s32[2] copy-done(s)");
+  EXPECT_NE(text.find("copy-start(s32[2])"), std::string::npos) << text;
+}
+
 TEST(Evaluate, UnsupportedIsSaidBeforeRunning) {
   const std::string text = Eval(
       "a = f32[] constant(0)\nb = f32[] constant(1)\n"
