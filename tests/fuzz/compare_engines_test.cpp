@@ -60,6 +60,17 @@ std::string JudgeFloats(const Module& module, const std::vector<float>& input,
   return Judge(module, inputs, *want, outputs);
 }
 
+TEST(CheckCaseIsolated, EndlessLoopIsATimeout) {
+  const FuzzCase fuzz_case{MustParse(R"(c { p = s32[] parameter(0)
+  ROOT t = pred[] constant(true) }
+b { ROOT p = s32[] parameter(0) }
+ENTRY e { z = s32[] constant(0)
+  ROOT w = s32[] while(z), condition=c, body=b })"),
+                           {},
+                           0};
+  EXPECT_EQ(CheckCaseIsolated(fuzz_case, 1).kind, "timeout");
+}
+
 TEST(Judge, MovedDataIsExact) {
   const Module module = MustParse(R"(ENTRY e { p = f32[2] parameter(0)
   n = f32[2] negate(p)
