@@ -17,6 +17,8 @@ Result<void> Privatise(Kernel& kernel, const Primitive& primitive);
 Result<void> BlockOperand(Kernel& kernel, const Primitive& primitive);
 Result<void> Prefetch(Kernel& kernel, const Primitive& primitive);
 Result<void> Stage(Kernel& kernel, const Primitive& primitive);
+Result<void> Interleave(Kernel& kernel, const Primitive& primitive);
+Result<void> Peel(Kernel& kernel, const Primitive& primitive);
 
 // The variable of a loop that exists; the error says so otherwise.
 Result<VarId> LoopNamed(const Kernel& kernel, const std::string& name);

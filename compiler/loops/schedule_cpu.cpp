@@ -9,6 +9,7 @@
 
 #include "compiler/loops/load_analysis.h"
 #include "compiler/loops/rewrite.h"
+#include "compiler/loops/schedule_narrow.h"
 #include "compiler/loops/simplify.h"
 #include "compiler/loops/verify.h"
 
@@ -308,6 +309,7 @@ class Scheduler {
   void Reduction() {
     std::vector<std::string> outer = Chain('i'), reduced = Chain('k');
     if (reduced.empty()) return Elementwise();
+    if (Narrow()) return;
     if (outer.size() > 1 && kernel_.klass == KernelClass::kContraction &&
         (Panels(outer, true) || Panels(outer, false))) {
       return;
@@ -319,6 +321,16 @@ class Scheduler {
     if (kernel_.klass == KernelClass::kReduce) PartialSums(reduced, k);
     if (outer.empty()) return;
     Columns(outer.size() > 1 ? outer[outer.size() - 2] : "", outer.back());
+  }
+
+  bool Narrow() {
+    if (kernel_.klass != KernelClass::kContraction) return false;
+    const auto list = NarrowProduct(kernel_, schedule_, target_);
+    return list && AllOrNothing([&] {
+             return std::all_of(list->begin(), list->end(),
+                                [&](const Primitive& primitive) { return Try(primitive); }) &&
+                    Verify(kernel_).ok();
+           });
   }
 
   // Vectors and rows of a register tile: as many accumulators as fit beside a row of the right
