@@ -408,7 +408,8 @@ class Scheduler {
       panel.rows *= LargestExtent(outer[--first]);
     panel.i.assign(outer.begin() + static_cast<std::ptrdiff_t>(first), outer.end() - 1);
     panel.operand = kernel_[*operand].name;
-    panel.column_bytes = ByteSize(kernel_[*operand].dtype);
+    panel.column_bytes =
+        std::max<int64_t>(ByteSize(kernel_[*operand].dtype), 4);  // bf16 is widened
     for (const NamedLoop& loop : LoopChain(kernel_, 'k')) panel.column_bytes *= loop.extent;
     if (panel.column_bytes * panel.columns < PanelBytes()) return std::nullopt;  // stays in cache
     panel.left = RightOperand(kernel_, panel.n, m);
