@@ -21,6 +21,7 @@ using loops::StmtKind;
 
 namespace {
 
+constexpr uint64_t kOffset = 128;  // makes signed bytes unsigned
 constexpr int64_t kMostBits = 32;  // of a group: a lane
 
 // Sums and products of loop variables and of what was bound outside.
@@ -113,16 +114,30 @@ std::optional<PhaseEmitter::GroupSum> PhaseEmitter::MatchGroupSum(const Stmt& lo
     if (loops::UsesVar(kernel_, index, loop.var)) return std::nullopt;
   }
   for (size_t i = 0; i < 2; ++i) {
-    const Expr& factor = value(product.args[i]);
-    if (factor.kind != ExprKind::kUnary || factor.op != Op::kConvert) return std::nullopt;
-    const Expr& load = value(factor.args[0]);
+    GroupSum::Factor& factor = sum.factor[i];
+    const Expr* read = &value(product.args[i]);
+    const auto is_offset = [&](const Expr& e) {
+      return e.kind == ExprKind::kConst && e.bits == kOffset;
+    };
+    factor.constant = is_offset(*read);
+    factor.is_signed = false;
+    if (factor.constant) continue;
+    if (read->kind == ExprKind::kBinary && read->op == Op::kAdd &&
+        is_offset(kernel_[read->args[1]])) {
+      factor.offset = true;
+      read = &value(read->args[0]);
+    }
+    if (read->kind != ExprKind::kUnary || read->op != Op::kConvert) return std::nullopt;
+    const Expr& load = value(read->args[0]);
     if (load.kind != ExprKind::kLoad) return std::nullopt;
     const auto at = GroupAt(load.buffer, load.args, loop, lets);
     if (!at || (at->stride != 0 && at->stride != loop.extent)) return std::nullopt;
-    sum.buffer[i] = load.buffer;
-    sum.at[i] = *at;
+    factor.buffer = load.buffer;
+    factor.at = *at;
+    factor.is_signed = IsSigned(load.dtype) && !factor.offset;
+    if (factor.offset && load.dtype != DType::kS8) return std::nullopt;
   }
-  return sum;
+  return sum.factor[0].constant && sum.factor[1].constant ? std::nullopt : std::optional(sum);
 }
 
 bool PhaseEmitter::EmitGroupSum(const Stmt& loop) {
@@ -131,26 +146,42 @@ bool PhaseEmitter::EmitGroupSum(const Stmt& loop) {
   if (!width || (loop.extent != 2 && loop.extent != 4)) return false;
   const auto sum = MatchGroupSum(loop);
   if (!sum) return false;
-  const DType a = kernel_[sum->buffer[0]].dtype, b = kernel_[sum->buffer[1]].dtype;
-  const bool bytes = IsByte(a) && IsByte(b), words = a == DType::kS16 && b == DType::kS16;
-  if (loop.extent == 4 ? !bytes || !ops_.cpu.byte_dots : !bytes && !words) return false;
+  const bool fours = loop.extent == 4;
+  bool bytes = true, words = true, plain = true;
+  for (const GroupSum::Factor& factor : sum->factor) {
+    const DType dtype = factor.constant ? DType::kU8 : kernel_[factor.buffer].dtype;
+    bytes = bytes && IsByte(dtype);
+    words = words && dtype == DType::kS16;
+    plain = plain && !factor.constant && !factor.offset;
+  }
+  if (fours ? !bytes || !ops_.cpu.byte_dots : !plain || (!bytes && !words)) return false;
   const LaneValue place = Address(sum->store->buffer, sum->store->indices);
   if (PatternOf(place) != Pattern::kContiguous) return false;
   Value* old = LoadContiguous(sum->store->buffer, place);
-  const auto group = [&](size_t i) {
-    return LoadGroup(sum->buffer[i], sum->at[i], static_cast<unsigned>(loop.extent));
+  const auto factor = [&](size_t i) {
+    return LoadFactor(sum->factor[i], static_cast<unsigned>(loop.extent));
   };
+  Value *a = factor(0), *b = factor(1);
+  if (!fours) {
+    a = ToWords(a, sum->factor[0].is_signed);
+    b = ToWords(b, sum->factor[1].is_signed);
+  }
   Value* added =
-      loop.extent == 4
-          ? AddFours(old, group(0), group(1), *sum)
-          : ir_.CreateAdd(old, DotOfWords(ir_, lanes, ToWords(group(0), a), ToWords(group(1), b)));
+      fours ? AddFours(old, a, b, *sum) : ir_.CreateAdd(old, DotOfWords(ir_, lanes, a, b));
   StoreContiguous(sum->store->buffer, place, added);
   return true;
 }
 
-Value* PhaseEmitter::ToWords(Value* group, DType dtype) {
+Value* PhaseEmitter::LoadFactor(const GroupSum::Factor& factor, unsigned size) {
+  llvm::Type* type = WithLanes(ir_.getInt8Ty(), context_.lanes * size);
+  if (factor.constant) return llvm::ConstantInt::getSigned(type, -128);  // 128 without a sign
+  Value* group = LoadGroup(factor.buffer, factor.at, size);
+  return factor.offset ? ir_.CreateXor(group, ops_.Int(group, -128)) : group;
+}
+
+Value* PhaseEmitter::ToWords(Value* group, bool is_signed) {
   llvm::Type* type = ops_.ScalarLike(ir_.getInt16Ty(), group);
-  return IsSigned(dtype) ? ir_.CreateSExtOrTrunc(group, type) : ir_.CreateZExtOrTrunc(group, type);
+  return is_signed ? ir_.CreateSExtOrTrunc(group, type) : ir_.CreateZExtOrTrunc(group, type);
 }
 
 // The instruction wants one unsigned and one signed factor. Others get there by an offset of 128,
@@ -158,18 +189,19 @@ Value* PhaseEmitter::ToWords(Value* group, DType dtype) {
 // the register tile share it.
 Value* PhaseEmitter::AddFours(Value* sum, Value* a, Value* b, const GroupSum& group) {
   const unsigned lanes = context_.lanes;
-  const auto is_signed = [&](size_t i) { return IsSigned(kernel_[group.buffer[i]].dtype); };
+  const auto is_signed = [&](size_t i) { return group.factor[i].is_signed; };
+  const auto same = [&](size_t i) { return group.factor[i].at.stride == 0; };
   const auto all = [&](int64_t byte) { return ops_.Int(a, byte); };
   if (is_signed(0) != is_signed(1)) {
     return is_signed(0) ? DotOfBytes(ir_, lanes, sum, b, a) : DotOfBytes(ir_, lanes, sum, a, b);
   }
   Value* zero = llvm::Constant::getNullValue(sum->getType());
   if (is_signed(0)) {
-    if (group.at[1].stride == 0) std::swap(a, b);  // shared is what belongs to the other one
+    if (same(1)) std::swap(a, b);  // shared is what belongs to the other one
     Value* offset = DotOfBytes(ir_, lanes, sum, ir_.CreateXor(a, all(-128)), b);
     return ir_.CreateSub(offset, DotOfBytes(ir_, lanes, zero, all(-128), b));
   }
-  if (group.at[0].stride == 0) std::swap(a, b);
+  if (same(0)) std::swap(a, b);
   Value* offset = DotOfBytes(ir_, lanes, sum, a, ir_.CreateXor(b, all(-128)));
   Value* half = DotOfBytes(ir_, lanes, zero, a, all(64));
   return ir_.CreateAdd(offset, ir_.CreateShl(half, ops_.Int(half, 1)));

@@ -50,8 +50,13 @@ class PhaseEmitter {
   // acc = acc + T(x) * T(y) in a loop over groups of neighbours (emit_group.cpp).
   struct GroupSum {
     const loops::Stmt* store = nullptr;
-    loops::BufferId buffer[2];  // of x and y
-    LaneValue at[2];            // of their first neighbours
+    struct Factor {
+      loops::BufferId buffer;
+      LaneValue at;  // of the first neighbour
+      bool is_signed = true;
+      bool offset = false;    // signed in memory, made unsigned by an offset of 128
+      bool constant = false;  // no load: 128
+    } factor[2];
   };
   // How the lanes of an access lie in memory.
   enum class Pattern : uint8_t { kUniform, kContiguous, kStrided, kScattered };
@@ -125,11 +130,12 @@ class PhaseEmitter {
   bool EmitGroupSum(const loops::Stmt& loop);
   bool EmitGroupStore(const loops::Stmt& loop);
   std::optional<GroupSum> MatchGroupSum(const loops::Stmt& loop);
+  llvm::Value* LoadFactor(const GroupSum::Factor& factor, unsigned size);
   std::optional<LaneValue> GroupAt(loops::BufferId buffer,
                                    const std::vector<loops::ExprId>& indices,
                                    const loops::Stmt& loop, const std::vector<loops::VarId>& lets);
   llvm::Value* AddFours(llvm::Value* sum, llvm::Value* a, llvm::Value* b, const GroupSum& group);
-  llvm::Value* ToWords(llvm::Value* group, DType dtype);
+  llvm::Value* ToWords(llvm::Value* group, bool is_signed);
 
   llvm::Value* ToRegister(DType dtype, llvm::Value* value);
   llvm::Value* ToMemory(DType dtype, llvm::Value* value);

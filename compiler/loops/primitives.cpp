@@ -55,6 +55,7 @@ constexpr Form kForms[] = {
     {"stage", PrimitiveKind::kStage, 2, false, 0, {"stack", "shared"}, Stage},
     {"pack", PrimitiveKind::kPack, 2, true, 0, {}, Stage},
     {"interleave", PrimitiveKind::kInterleave, 2, true, 2, {}, Interleave},
+    {"offset", PrimitiveKind::kOffset, 1, true, 3, {}, Offset},
     {"peel", PrimitiveKind::kPeel, 1, false, 0, {}, Peel},
     {"prefetch", PrimitiveKind::kPrefetch, 3, false, 0, {}, Prefetch},
     {"block", PrimitiveKind::kBlockOperand, 1, true, 0, {}, BlockOperand},

@@ -18,6 +18,7 @@ Result<void> BlockOperand(Kernel& kernel, const Primitive& primitive);
 Result<void> Prefetch(Kernel& kernel, const Primitive& primitive);
 Result<void> Stage(Kernel& kernel, const Primitive& primitive);
 Result<void> Interleave(Kernel& kernel, const Primitive& primitive);
+Result<void> Offset(Kernel& kernel, const Primitive& primitive);
 Result<void> Peel(Kernel& kernel, const Primitive& primitive);
 
 // The variable of a loop that exists; the error says so otherwise.

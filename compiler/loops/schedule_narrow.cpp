@@ -151,11 +151,19 @@ class NarrowScheduler {
     if (done && summed_.back().extent > group_ && summed_.back().extent % group_ != 0)
       done = Do(PrimitiveKind::kPeel, {group});
     done = done && Reorder(inside, m + "t") && Reorder(inside, n + "t") &&
+           (!OffsetPays() ||
+            Do(PrimitiveKind::kOffset, {left_.name, m + "t", n + "t", inside}, 128)) &&
            Copy(PrimitiveKind::kInterleave, {right_.name, n + "p", n + "t", inside},
                 lanes_ * vectors_, right_along_n_);
     if (done && !left_along_k_)
       done = Copy(PrimitiveKind::kInterleave, {left_.name, m + "o", m + "t", inside}, rows_, true);
     return done && Do(PrimitiveKind::kUnroll, {inside});
+  }
+
+  // Dot products of bytes take one unsigned factor.
+  bool OffsetPays() const {
+    return group_ == 4 && left_.dtype == DType::kS8 && right_.dtype == DType::kS8 &&
+           summed_.size() == 1 && rows_ > 1;
   }
 
   bool Floats(const std::string& m, const std::string& n) {
