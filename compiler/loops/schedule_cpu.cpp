@@ -408,12 +408,16 @@ class Scheduler {
       panel.rows *= LargestExtent(outer[--first]);
     panel.i.assign(outer.begin() + static_cast<std::ptrdiff_t>(first), outer.end() - 1);
     panel.operand = kernel_[*operand].name;
-    panel.column_bytes =
-        std::max<int64_t>(ByteSize(kernel_[*operand].dtype), 4);  // bf16 is widened
+    panel.column_bytes = HeldBytes(*operand);
     for (const NamedLoop& loop : LoopChain(kernel_, 'k')) panel.column_bytes *= loop.extent;
     if (panel.column_bytes * panel.columns < PanelBytes()) return std::nullopt;  // stays in cache
     panel.left = RightOperand(kernel_, panel.n, m);
     return panel;
+  }
+
+  // An element of an operand in a local copy: narrow floats are widened there.
+  int64_t HeldBytes(BufferId operand) const {
+    return std::max<int64_t>(ByteSize(kernel_[operand].dtype), 4);
   }
 
   // Fills in the register tile; false: the panel is not used often enough to pay for its copy.
@@ -477,7 +481,7 @@ class Scheduler {
     const int64_t depth = BlockOfSum(kernel_, m, n, schedule_.tile_k);
     if (depth == 0) return false;
     const std::string k = LoopChain(kernel_, 'k').back().name;
-    const int64_t element = ByteSize(kernel_[*panel.left].dtype);
+    const int64_t element = HeldBytes(*panel.left);
     const int64_t rows =
         EqualPart(panel.rows, 1, target_.l2_bytes / kPartOfCache / (depth * element));
     if (!TileOf(panel, TileVectors(panel.columns, Lanes()), rows)) return false;
@@ -501,7 +505,7 @@ class Scheduler {
   // Columns whose sums are kept at a time, for each thread some. A last part of another size has
   // arrays of its own, which the stack has to hold as well.
   int64_t ColumnsOfSums(const Panel& panel, int64_t rows, int64_t columns, int64_t depth) const {
-    const int64_t element = ByteSize(kernel_[*panel.left].dtype);
+    const int64_t element = HeldBytes(*panel.left);
     const int64_t extent = (panel.columns + target_.threads - 1) / target_.threads;
     int64_t wide = columns;
     for (int64_t copies = panel.rows % rows == 0 ? 1 : 2; copies <= 4; copies *= 2) {

@@ -14,8 +14,9 @@ namespace {
 // Rows that use a panel; fewer do not pay for its copy.
 constexpr int64_t kFewestRows = 8;
 constexpr int64_t kMostTiles = 4, kPanelsPerThread = 4;
-constexpr int64_t kPartOfCache = 4;  // what a panel may take of the second-level cache
-constexpr int64_t kRun = 64;         // elements of a row that are copied side by side
+constexpr int64_t kPartOfCache = 2;        // what a panel may take of the second-level cache
+constexpr int64_t kMostPanel = 512 << 10;  // and of the stack
+constexpr int64_t kRun = 64;               // elements of a row that are copied side by side
 
 bool IsNarrowFloat(DType dtype) {
   return dtype == DType::kBF16 || dtype == DType::kF16;
@@ -127,11 +128,12 @@ class NarrowScheduler {
   // Panels of columns, tiles of rows, tiles of columns; the sum stands around the last two.
   bool Blocks(const std::string& m, const std::string& n) {
     const int64_t tile = lanes_ * vectors_, columns = outer_.back().extent;
-    int64_t tiles = std::min(target_.l2_bytes / kPartOfCache / (ColumnBytes() * tile),
+    const int64_t place = std::min(target_.l2_bytes / kPartOfCache, kMostPanel);
+    int64_t tiles = std::min(place / (ColumnBytes() * tile),
                              columns / (tile * kPanelsPerThread * target_.threads));
     tiles = std::clamp<int64_t>(tiles, 1, kMostTiles);
     while (tiles > 1 && columns % (tile * tiles) != 0) --tiles;
-    if (ColumnBytes() * tile * tiles > target_.l2_bytes / 2) return false;
+    if (ColumnBytes() * tile * tiles > place) return false;
     bool done = true;
     for (size_t i = outer_.size() - 1; i-- > first_row_ && done;) done = Reorder(outer_[i].name, n);
     done = done && Tile(n, tile * tiles, n + "p", n + "c") && Tile(n + "c", tile, n + "o", n + "t");
