@@ -185,7 +185,8 @@ class Stager {
       extents.push_back(range.hi - range.lo + 1);
     }
     if (run_ > 0 && (!run_dim_ || extents[*run_dim_] % run_ != 0))
-      return Fail(fmt::format("the dimension to cut is no multiple of {}", run_));
+      return Fail(fmt::format("{} is no multiple of {}",
+                              run_var_ ? "the dimension to cut" : "its last dimension", run_));
     if (group_ > 0 && (!group_dim_ || group_dim_ == run_dim_ || tile.inner[*group_dim_].lo != 0))
       return Fail("no dimension of its own is grouped");
     return Arranged<int64_t>(
