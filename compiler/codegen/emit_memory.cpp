@@ -129,6 +129,16 @@ Value* PhaseEmitter::LoadContiguous(BufferId buffer, const LaneValue& address) {
                   ir_.CreateMaskedLoad(type, pointer, AlignOf(buffer), context_.mask, zero));
 }
 
+// `size` neighbours for every lane: side by side, or the same ones for all.
+Value* PhaseEmitter::LoadGroup(BufferId buffer, const LaneValue& address, unsigned size) {
+  llvm::Type* all = WithLanes(ElementType(buffer), context_.lanes * size);
+  const bool same = address.stride == 0;
+  llvm::Type* type = same ? ir_.getIntNTy(all->getScalarSizeInBits() * size) : all;
+  Value* value =
+      Annotate(buffer, ir_.CreateAlignedLoad(type, Pointer(buffer, address), AlignOf(buffer)));
+  return same ? ir_.CreateBitCast(ops_.Splat(value, context_.lanes), all) : value;
+}
+
 Value* PhaseEmitter::LoadPerLane(BufferId buffer, const LaneValue& address) {
   llvm::Type* element = ElementType(buffer);
   llvm::Type* type = WithLanes(element, context_.lanes);

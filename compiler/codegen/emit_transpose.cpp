@@ -71,6 +71,7 @@ bool PhaseEmitter::IsLinear(ExprId id) const {
 }
 
 void PhaseEmitter::EmitUnrolled(const Stmt& stmt) {
+  if (context_.lanes != 0 && (EmitGroupSum(stmt) || EmitGroupStore(stmt))) return;
   const std::optional<Square> outer = std::exchange(square_, std::nullopt);
   if (context_.lanes == 0 && IsSquare(stmt)) {
     square_.emplace(Square{.var = stmt.var});

@@ -19,6 +19,9 @@ struct CpuFeatures {
   bool fma = false;
   bool f16c = false;    // f16 <-> f32 in hardware
   bool gather = false;  // gathers that beat one load per lane (AVX-512)
+  // Lanes of 32 bits that one instruction on bytes and words fills; 0: there are none we know.
+  unsigned byte_lanes = 0;
+  bool byte_dots = false;  // dot products of bytes at that width (VNNI)
 };
 
 class LaneOps {

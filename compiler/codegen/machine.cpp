@@ -107,6 +107,9 @@ CpuFeatures FeaturesOf(const Known& known) {
     features.fma = has("fma");
     features.f16c = has("f16c");
     features.gather = has("avx512f");
+    const bool wide = has("avx512bw") && has("avx512vl");
+    features.byte_lanes = wide ? 16 : has("avx2") ? 8 : 4;
+    features.byte_dots = wide ? has("avx512vnni") : has("avxvnni");
   } else if (triple.isAArch64()) {
     features.fma = true;
     features.f16c = true;

@@ -47,6 +47,17 @@ class PhaseEmitter {
     // By load: its value in each iteration.
     std::map<uint32_t, std::vector<llvm::Value*>> columns = {};
   };
+  // acc = acc + T(x) * T(y) in a loop over groups of neighbours (emit_group.cpp).
+  struct GroupSum {
+    const loops::Stmt* store = nullptr;
+    struct Factor {
+      loops::BufferId buffer;
+      LaneValue at;  // of the first neighbour
+      bool is_signed = true;
+      bool offset = false;    // signed in memory, made unsigned by an offset of 128
+      bool constant = false;  // no load: 128
+    } factor[2];
+  };
   // How the lanes of an access lie in memory.
   enum class Pattern : uint8_t { kUniform, kContiguous, kStrided, kScattered };
 
@@ -104,6 +115,7 @@ class PhaseEmitter {
   LaneValue EvalLoad(loops::ExprId id);
   llvm::Value* LoadContiguous(loops::BufferId buffer, const LaneValue& address);
   llvm::Value* LoadPerLane(loops::BufferId buffer, const LaneValue& address);
+  llvm::Value* LoadGroup(loops::BufferId buffer, const LaneValue& address, unsigned size);
   void EmitStore(const loops::Stmt& stmt);
   void EmitPrefetch(const loops::Stmt& stmt);
   void StoreContiguous(loops::BufferId buffer, const LaneValue& address, llvm::Value* value);
@@ -113,6 +125,17 @@ class PhaseEmitter {
   // The value of a load as part of a square; null if it is none.
   llvm::Value* LoadOfSquare(loops::ExprId id, const LaneValue& address);
   bool IsLinear(loops::ExprId id) const;
+
+  // emit_group.cpp: false if the loop is no such one.
+  bool EmitGroupSum(const loops::Stmt& loop);
+  bool EmitGroupStore(const loops::Stmt& loop);
+  std::optional<GroupSum> MatchGroupSum(const loops::Stmt& loop);
+  llvm::Value* LoadFactor(const GroupSum::Factor& factor, unsigned size);
+  std::optional<LaneValue> GroupAt(loops::BufferId buffer,
+                                   const std::vector<loops::ExprId>& indices,
+                                   const loops::Stmt& loop, const std::vector<loops::VarId>& lets);
+  llvm::Value* AddFours(llvm::Value* sum, llvm::Value* a, llvm::Value* b, const GroupSum& group);
+  llvm::Value* ToWords(llvm::Value* group, bool is_signed);
 
   llvm::Value* ToRegister(DType dtype, llvm::Value* value);
   llvm::Value* ToMemory(DType dtype, llvm::Value* value);

@@ -103,6 +103,7 @@ void SetVectorShape(loops::Target& target) {
   const bool avx512 = has("avx512f") && has("avx512bw") && has("avx512vl") && has("avx512dq");
   target.vector_bytes = avx512 ? 64 : has("avx2") ? 32 : 16;
   // AArch64 has 32 registers as well; it is told by its baseline feature.
+  target.byte_group = (avx512 && has("avx512vnni")) || (has("avx2") && has("avxvnni")) ? 4 : 2;
   target.vector_registers = avx512 || has("neon") ? 32 : 16;
 }
 

@@ -133,6 +133,8 @@ bool SuitsOwnCode(const Kernel& kernel) {
   const NamedLoop& n = outer.back();
   const NamedLoop m = outer.size() > 1 ? outer[outer.size() - 2] : NamedLoop{"", 1};
   const auto right = RightOperand(kernel, m.name, n.name);
+  // Of integers the library has no products.
+  if (right && IsInteger(kernel[*right].dtype)) return true;
   if (!right || kernel[*right].dtype != DType::kF32) return false;
   const bool floats = std::all_of(kernel.operands.begin(), kernel.operands.end(), [&](BufferId id) {
     return kernel[id].dtype == DType::kF32 || !MovesWith(kernel, id, summed.back().name);

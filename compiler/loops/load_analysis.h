@@ -46,8 +46,9 @@ std::vector<NamedLoop> LoopChain(const Kernel& kernel, char prefix);
 // neighbours in memory.
 int64_t BlockOfSum(const Kernel& kernel, const std::string& m, const std::string& n, int64_t most);
 
-// A contraction on f32 that our own code computes as fast as a library: rows enough to share a
-// panel of columns, a right operand whose columns are neighbours in memory, no guards of padding.
+// A contraction that our own code computes as fast as a library: on f32, rows enough to share a
+// panel of columns, a right operand whose columns are neighbours in memory, no guards of padding;
+// any on integers.
 bool SuitsOwnCode(const Kernel& kernel);
 
 // The schedule of a kernel that no configuration speaks of.

@@ -32,6 +32,13 @@ enum class PrimitiveKind : uint8_t {
                 // to a local buffer first
   kPack,  // pack a k 16: as stage to the stack, the last dimension cut into runs of 16 that stand
           // behind each other: [.., n] becomes [n / 16, .., 16]
+  kInterleave,  // interleave a k 16 i e: as pack, the runs along what moves with loop i, and inside
+                // of them the elements that loop e goes through stand together: where it has 4
+                // iterations, [e, i] becomes [i / 16, e / 4, 16, 4]
+  kOffset,  // offset a 128 m n e: in sums of products over e inside of m and n, operand a counts as
+            // larger by 128; the excess is added up once for all m and taken off at the end
+  kPeel,  // peel i: the last iteration of i, the only one with another body, becomes a loop of its
+          // own
   kPrefetch,  // prefetch a i k: in every iteration of k, inside of i, the lines of operand a that
               // it will read one iteration of i later
   kPrefetchTile,  // prefetch_tile a i: every iteration of i begins by asking for the lines of

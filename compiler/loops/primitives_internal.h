@@ -18,6 +18,9 @@ Result<void> BlockOperand(Kernel& kernel, const Primitive& primitive);
 Result<void> Prefetch(Kernel& kernel, const Primitive& primitive);
 Result<void> PrefetchTile(Kernel& kernel, const Primitive& primitive);
 Result<void> Stage(Kernel& kernel, const Primitive& primitive);
+Result<void> Interleave(Kernel& kernel, const Primitive& primitive);
+Result<void> Offset(Kernel& kernel, const Primitive& primitive);
+Result<void> Peel(Kernel& kernel, const Primitive& primitive);
 
 // The variable of a loop that exists; the error says so otherwise.
 Result<VarId> LoopNamed(const Kernel& kernel, const std::string& name);

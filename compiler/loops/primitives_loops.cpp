@@ -1,4 +1,4 @@
-// tile, reorder, fuse: the shape of the loop nest.
+// tile, peel, reorder, fuse: the shape of the loop nest.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -198,6 +198,29 @@ Result<void> Tile(Kernel& kernel, const Primitive& p) {
   FM_TRY(const VarId inner, FreshLoop(kernel, p.names[2]));
   return ReplaceLoops(kernel.body, var, [&](const Stmt& loop) -> Result<Block> {
     return Block{TiledLoop(kernel, loop, p.factor, outer, inner)};
+  });
+}
+
+// `for i in n { if (i < n - 1) A else B }`, as tile writes it.
+Result<void> Peel(Kernel& kernel, const Primitive& p) {
+  FM_TRY(const VarId var, LoopNamed(kernel, p.names[0]));
+  return ReplaceLoops(kernel.body, var, [&](Stmt loop) -> Result<Block> {
+    const int64_t last = loop.extent - 1;
+    const bool branch = loop.body.size() == 1 && loop.body[0].kind == StmtKind::kIf;
+    const Expr condition = branch ? kernel[loop.body[0].value] : Expr{};
+    const auto is = [&](size_t arg, const Expr& wanted) {
+      return kernel[condition.args[arg]] == wanted;
+    };
+    Builder b(kernel);
+    if (condition.kind != ExprKind::kCompare || condition.direction != Direction::kLt ||
+        !is(0, Expr{kernel[b.Use(var)]}) || !is(1, Expr{kernel[b.Index(last)]}))
+      return Invalid(fmt::format("loop {} has no last iteration of its own", p.names[0]));
+    Substitution at_last;
+    at_last.vars[var] = b.Add(b.Use(var), b.Index(last));
+    Block rest = std::move(loop.body[0].else_body);
+    Substitute(kernel, rest, at_last);
+    return Block{b.For(var, last, std::move(loop.body[0].body), loop.loop, loop.reduces),
+                 b.For(var, 1, std::move(rest), loop.loop, loop.reduces)};
   });
 }
 

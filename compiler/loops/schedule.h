@@ -42,6 +42,9 @@ struct Target {
   int64_t vector_bytes =
       32;  // widest useful SIMD register: 16 (SSE, NEON), 32 (AVX2), 64 (AVX-512)
   int64_t vector_registers = 16;
+  // Neighbours in a sum that one instruction multiplies and adds up in s32, when they are bytes: 4
+  // with dot product instructions, 2 where bytes have to be widened to 16 bits first.
+  int64_t byte_group = 2;
   int64_t l1_bytes = 32 << 10, l2_bytes = 512 << 10, l3_bytes = 16 << 20;
   int threads = 1;
   double fork_join_ns = 3000;  // measured at start-up

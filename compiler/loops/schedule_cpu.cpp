@@ -9,6 +9,7 @@
 
 #include "compiler/loops/load_analysis.h"
 #include "compiler/loops/rewrite.h"
+#include "compiler/loops/schedule_narrow.h"
 #include "compiler/loops/simplify.h"
 #include "compiler/loops/verify.h"
 
@@ -311,6 +312,7 @@ class Scheduler {
   void Reduction() {
     std::vector<std::string> outer = Chain('i'), reduced = Chain('k');
     if (reduced.empty()) return Elementwise();
+    if (Narrow()) return;
     if (outer.size() > 1 && kernel_.klass == KernelClass::kContraction &&
         (Panels(outer, true) || Panels(outer, false))) {
       return;
@@ -322,6 +324,16 @@ class Scheduler {
     if (kernel_.klass == KernelClass::kReduce) PartialSums(reduced, k);
     if (outer.empty()) return;
     Columns(outer.size() > 1 ? outer[outer.size() - 2] : "", outer.back());
+  }
+
+  bool Narrow() {
+    if (kernel_.klass != KernelClass::kContraction) return false;
+    const auto list = NarrowProduct(kernel_, schedule_, target_);
+    return list && AllOrNothing([&] {
+             return std::all_of(list->begin(), list->end(),
+                                [&](const Primitive& primitive) { return Try(primitive); }) &&
+                    Verify(kernel_).ok();
+           });
   }
 
   // Vectors and rows of a register tile: as many accumulators as fit beside a row of the right
@@ -399,11 +411,16 @@ class Scheduler {
       panel.rows *= LargestExtent(outer[--first]);
     panel.i.assign(outer.begin() + static_cast<std::ptrdiff_t>(first), outer.end() - 1);
     panel.operand = kernel_[*operand].name;
-    panel.column_bytes = ByteSize(kernel_[*operand].dtype);
+    panel.column_bytes = HeldBytes(*operand);
     for (const NamedLoop& loop : LoopChain(kernel_, 'k')) panel.column_bytes *= loop.extent;
     if (panel.column_bytes * panel.columns < PanelBytes()) return std::nullopt;  // stays in cache
     panel.left = RightOperand(kernel_, panel.n, m);
     return panel;
+  }
+
+  // An element of an operand in a local copy: narrow floats are widened there.
+  int64_t HeldBytes(BufferId operand) const {
+    return std::max<int64_t>(ByteSize(kernel_[operand].dtype), 4);
   }
 
   // Fills in the register tile; false: the panel is not used often enough to pay for its copy.
@@ -496,7 +513,7 @@ class Scheduler {
     const int64_t depth = BlockOfSum(kernel_, m, n, schedule_.tile_k);
     if (depth == 0) return false;
     const std::string k = LoopChain(kernel_, 'k').back().name;
-    const int64_t element = ByteSize(kernel_[*panel.left].dtype);
+    const int64_t element = HeldBytes(*panel.left);
     const int64_t rows =
         EqualPart(panel.rows, 1, target_.l2_bytes / kPartOfCache / (depth * element));
     if (!TileOf(panel, TileVectors(panel.columns, Lanes()), rows)) return false;
@@ -520,7 +537,7 @@ class Scheduler {
   // Columns whose sums are kept at a time, for each thread some. A last part of another size has
   // arrays of its own, which the stack has to hold as well.
   int64_t ColumnsOfSums(const Panel& panel, int64_t rows, int64_t columns, int64_t depth) const {
-    const int64_t element = ByteSize(kernel_[*panel.left].dtype);
+    const int64_t element = HeldBytes(*panel.left);
     const int64_t extent = (panel.columns + target_.threads - 1) / target_.threads;
     int64_t wide = columns;
     for (int64_t copies = panel.rows % rows == 0 ? 1 : 2; copies <= 4; copies *= 2) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -26,6 +27,22 @@ bool AbsorbTranspose(const Builder& builder, InstrId& operand, Dims& batch, Dims
   for (int64_t& d : batch) d = permutation[static_cast<size_t>(d)];
   for (int64_t& d : contracting) d = permutation[static_cast<size_t>(d)];
   operand = transpose.operands[0];
+  return true;
+}
+
+// What a product of 32 bit integers reads of narrower ones through converts, it converts itself:
+// the type of its result is what they convert to. Only where both are, which has instructions.
+bool AbsorbConverts(const Builder& builder, Instr& dot) {
+  if (dot.shape.dtype != DType::kS32 && dot.shape.dtype != DType::kU32) return false;
+  InstrId sources[2];
+  for (size_t i = 0; i < 2; ++i) {
+    const Instr& convert = builder[dot.operands[i]];
+    if (convert.op != Op::kConvert || convert.shape.dtype != dot.shape.dtype) return false;
+    sources[i] = convert.operands[0];
+    const DType narrow = builder[sources[i]].shape.dtype;
+    if (narrow != DType::kS8 && narrow != DType::kU8 && narrow != DType::kS16) return false;
+  }
+  dot.operands.assign(std::begin(sources), std::end(sources));
   return true;
 }
 
@@ -187,6 +204,7 @@ Result<bool> CanonicaliseDot(Module& module, const PassContext&) {
       if (instr.op != Op::kDot || instr.shape.dynamic_dims != 0) {
         return builder.Keep(std::move(instr));
       }
+      changed |= AbsorbConverts(builder, instr);
       auto& attrs = instr.As<DotAttrs>();
       while (AbsorbTranspose(builder, instr.operands[0], attrs.lhs_batch, attrs.lhs_contracting)) {
         changed = true;

@@ -23,7 +23,13 @@ dnnl::stream& CpuStream() {
 }
 
 memory::data_type TypeOf(LibraryType type) {
-  return type == LibraryType::kF32 ? memory::data_type::f32 : memory::data_type::bf16;
+  switch (type) {
+    case LibraryType::kF32: return memory::data_type::f32;
+    case LibraryType::kBF16: return memory::data_type::bf16;
+    case LibraryType::kS8: return memory::data_type::s8;
+    case LibraryType::kU8: return memory::data_type::u8;
+  }
+  return memory::data_type::undef;
 }
 
 bool IsReferenceImplementation(std::string_view name) {
@@ -127,14 +133,16 @@ memory::dims Concat(const std::vector<int64_t>& front, std::initializer_list<int
 std::unique_ptr<LibraryKernel> MakeMatmul(const MatmulSpec& spec) {
   try {
     const auto type = TypeOf(spec.type);
+    const bool bytes = spec.type == LibraryType::kS8 || spec.type == LibraryType::kU8;
     const memory::desc lhs(Concat(spec.batch, {spec.m, spec.k}), type,
                            Concat(spec.lhs_batch_strides, {spec.lhs_m_stride, spec.lhs_k_stride}));
-    const memory::desc rhs(Concat(spec.batch, {spec.k, spec.n}), type,
+    const memory::desc rhs(Concat(spec.batch, {spec.k, spec.n}),
+                           bytes ? memory::data_type::s8 : type,
                            Concat(spec.rhs_batch_strides, {spec.rhs_k_stride, spec.rhs_n_stride}));
     memory::dims strides(spec.batch.size() + 2, 1);
     const memory::dims result_dims = Concat(spec.batch, {spec.m, spec.n});
     for (size_t i = strides.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * result_dims[i + 1];
-    const memory::desc result(result_dims, type, strides);
+    const memory::desc result(result_dims, bytes ? memory::data_type::s32 : type, strides);
     const dnnl::matmul::primitive_desc desc(dnnl::matmul::desc(lhs, rhs, result), UserScratchpad(),
                                             CpuEngine());
     const std::string name = desc.impl_info_str();

@@ -12,7 +12,8 @@
 
 namespace fusemark {
 
-enum class LibraryType : uint8_t { kF32, kBF16 };
+// Both factors and the result; of bytes: s8 or u8 times s8, the result s32 (products only).
+enum class LibraryType : uint8_t { kF32, kBF16, kS8, kU8 };
 
 // result[b..., m, n] = sum over k of lhs[b..., m, k] * rhs[b..., k, n]; strides in elements, result
 // dense row-major.
