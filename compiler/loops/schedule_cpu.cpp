@@ -504,6 +504,13 @@ class Scheduler {
     return panel.blocked || Pack(panel.operand, loop, columns);
   }
 
+  // A tile of columns that row tiles of `rows` may fetch again and again from where it is: from the
+  // second-level cache only if there are rows enough to compute with meanwhile.
+  int64_t ShallowBytes(int64_t rows) const {
+    constexpr int64_t kManyRows = 8;
+    return rows < kManyRows ? target_.l1_bytes : target_.l2_bytes / kPartOfCache;
+  }
+
   // A deep sum, one block of it after the other: of each, the rows are copied to where they are
   // neighbours and stay in the second-level cache, a tile of columns in the first-level one. The
   // sums of the whole panel wait in local memory meanwhile.
@@ -518,7 +525,7 @@ class Scheduler {
         EqualPart(panel.rows, 1, target_.l2_bytes / kPartOfCache / (depth * element));
     if (!TileOf(panel, TileVectors(panel.columns, Lanes()), rows)) return false;
     const int64_t columns = Lanes() * panel.vectors;
-    if (panel.column_bytes * columns < target_.l2_bytes / kPartOfCache) return false;
+    if (panel.column_bytes * columns < ShallowBytes(panel.tile)) return false;
     const int64_t wide = ColumnsOfSums(panel, rows, columns, depth);
     return AllOrNothing([&] {
       bool done = Reorder(m, n) && Tile(n, wide, n + "p", n + "c");
@@ -685,20 +692,20 @@ class Scheduler {
     return done;
   }
 
-  // A product of one row reads its right operand once, from memory, and faster than the fetching of
-  // the hardware follows: row after row, of which the next is asked for while one is used.
+  // A product of one row reads its right operand once, from memory: some rows of it side by side,
+  // each a stream that the hardware fetches ahead, and the sums are touched once for all of them.
   bool OneRow(const std::string& m, const std::string& n, int64_t extent, int64_t lanes) {
+    constexpr int64_t kStreams = 8;
     const auto right = RightOperand(kernel_, m, n);
     const std::vector<NamedLoop> summed = LoopChain(kernel_, 'k');
     if (!right || summed.empty() || BytesOf(kernel_, *right) <= target_.l2_bytes) return false;
-    const std::string name = kernel_[*right].name;
-    const int64_t piece = lanes * schedule_.unroll;
-    const int64_t run = RunOf(extent, piece);
+    const std::string k = summed.back().name;
+    const int64_t piece = lanes * schedule_.unroll, run = RunOf(extent, piece);
     if (run < 2 * piece) return false;
     return AllOrNothing([&] {
       return Tile(n, run, n + "o", n + "r") && Distribute(n + "r") &&
-             Tile(n + "r", piece, n + "b", n + "t") &&
-             Try({PrimitiveKind::kPrefetch, {name, summed.back().name, n + "b"}, 0, ""}) &&
+             Tile(n + "r", piece, n + "b", n + "t") && Tile(k, kStreams, k + "o", k + "i") &&
+             Reorder(k + "i", n + "b") && Unroll(k + "i") &&
              VectoriseTile(n + "t", schedule_.unroll, lanes);
     });
   }

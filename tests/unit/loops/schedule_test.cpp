@@ -274,6 +274,18 @@ TEST(LoopsSchedule, DeepSumsAreCutIntoBlocks) {
   EXPECT_TRUE(DefaultSchedule(MustParse(Product(48, 64, 4099).c_str())).use_library);
 }
 
+// 48 KiB of columns: more than the first-level cache, less than an eighth of the second-level one.
+TEST(LoopsSchedule, TilesOfFewRowsCutTheirSumsSooner) {
+  Target target = TwoThreads();
+  target.l1_bytes = 32 << 10;
+  target.l2_bytes = 512 << 10;
+  const std::string product = Product(48, 1024, 768);
+  EXPECT_NE(ListFor(product.c_str(), "contraction tile_m=6", target).find("pack a k0b 128"),
+            std::string::npos);
+  EXPECT_EQ(ListFor(product.c_str(), "contraction tile_m=12", target).find("pack a k0b 128"),
+            std::string::npos);
+}
+
 TEST(LoopsSchedule, DeepSumsStayWithinRounding) {
   for (const auto& [rows, columns, depth] : {std::array{48, 64, 1024}, std::array{29, 100, 1040}}) {
     const Kernel before = MustParse(Product(rows, columns, depth).c_str());
@@ -346,13 +358,13 @@ TEST(LoopsSchedule, AProductOfOneRowReadsLongRuns) {
   const std::string list = ListFor(Product(1, 3072, 32).c_str(), "contraction");
   EXPECT_NE(list.find("tile i1 96 "), std::string::npos) << list;
   EXPECT_FALSE(DefaultSchedule(MustParse(Product(1, 3072, 64).c_str())).use_library);
-  // From memory whole rows, one after the other, the next one asked for.
+  // From memory long runs of some rows side by side.
   Target target = TwoThreads();
   target.l2_bytes = 100 << 10;
   const std::string far = ListFor(Product(1, 3072, 64).c_str(), "contraction", target);
-  EXPECT_NE(
-      far.find("tile i1 1536 i1o i1r; distribute i1r; tile i1r 32 i1b i1t; prefetch b k0 i1b"),
-      std::string::npos)
+  EXPECT_NE(far.find("tile i1 1536 i1o i1r; distribute i1r; tile i1r 32 i1b i1t; "
+                     "tile k0 8 k0o k0i; reorder k0i i1b; unroll k0i"),
+            std::string::npos)
       << far;
   // A tile for each thread, at least.
   const std::string small = ListFor(Product(1, 64, 64).c_str(), "contraction");
