@@ -36,6 +36,14 @@ bool IsReferenceImplementation(std::string_view name) {
   return name.find("ref") != std::string_view::npos;
 }
 
+// One channel per group, unfolded for a product of matrices with one column: every tap is copied and
+// no vector is full.
+bool UnfoldsSingleChannels(std::string_view name, const ConvSpec& spec) {
+  const bool depthwise =
+      spec.weight_dims[0] > 1 && spec.weight_dims[1] == 1 && spec.weight_dims[2] == 1;
+  return depthwise && name.find("gemm") != std::string_view::npos;
+}
+
 // The scratchpad belongs to the caller (dnnl::scratchpad_mode::user), so that running allocates
 // nothing.
 dnnl::primitive_attr UserScratchpad() {
@@ -178,7 +186,7 @@ std::unique_ptr<LibraryKernel> MakeConvolution(const ConvSpec& spec) {
     };
     const auto desc = make(any);
     const std::string name = desc.impl_info_str();
-    if (IsReferenceImplementation(name)) return nullptr;
+    if (IsReferenceImplementation(name) || UnfoldsSingleChannels(name, spec)) return nullptr;
     return std::make_unique<OneDnnKernel>(dnnl::convolution_forward(desc), DNNL_ARG_SRC,
                                           DNNL_ARG_WEIGHTS, source, plain, desc.weights_desc(),
                                           result, desc.scratchpad_desc(), name);

@@ -47,7 +47,7 @@ class LibraryKernel {
 };
 
 // Nothing if the library has no implementation for the spec on this machine (or only its slow
-// reference one).
+// reference one, or one that suits the spec as badly).
 std::unique_ptr<LibraryKernel> MakeMatmul(const MatmulSpec& spec);
 std::unique_ptr<LibraryKernel> MakeConvolution(const ConvSpec& spec);
 
