@@ -1,16 +1,14 @@
 #include "harness/golden_values.h"
 
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "compiler/ir/number.h"
+#include "compiler/support/file.h"
 
 namespace fusemark {
 namespace {
@@ -125,9 +123,7 @@ Result<Shape> ReadJsonShape(const Json& object, const std::string& place) {
 }
 
 Result<Json> LoadJson(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{Code::kIo, path + ": cannot open: " + std::strerror(errno)};
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  FM_TRY(const std::string text, ReadFile(path, "a golden file"));
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded() || !json.is_object()) return Invalid(path + ": not a JSON object");
   return json;

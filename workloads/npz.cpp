@@ -6,11 +6,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <new>
 
+#include "compiler/support/file.h"
 #include "compiler/support/strings.h"
 #include "workloads/zip.h"
 
@@ -188,11 +187,7 @@ Result<std::vector<NamedTensor>> ParseNpz(std::string_view archive, std::string_
 }
 
 Result<std::vector<NamedTensor>> ReadNpz(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{Code::kIo, path + ": cannot open: " + std::strerror(errno)};
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad() || (bytes.empty() && !file.eof()))
-    return Error{Code::kIo, path + ": cannot read (is it a directory?)"};
+  FM_TRY(const std::string bytes, ReadFile(path, "an .npz archive of numpy"));
   return ParseNpz(bytes, path);
 }
 

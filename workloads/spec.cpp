@@ -1,13 +1,11 @@
 #include "workloads/spec.h"
 
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "compiler/support/file.h"
 #include "compiler/support/strings.h"
 
 namespace fusemark {
@@ -162,11 +160,7 @@ Result<InputSpec> ParseInputSpec(std::string_view json, std::string_view stem,
 }
 
 Result<InputSpec> LoadInputSpec(const std::string& path, std::string_view stem) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return Error{Code::kIo, path + ": cannot open the input spec: " + std::strerror(errno)};
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad()) return Error{Code::kIo, path + ": cannot read the input spec"};
+  FM_TRY(const std::string text, ReadFile(path, "an input spec"));
   return ParseInputSpec(text, stem, path);
 }
 

@@ -1,13 +1,10 @@
 #include "workloads/workload.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "compiler/support/check.h"
+#include "compiler/support/file.h"
 #include "compiler/support/strings.h"
 #include "compiler/text/text.h"
 #include "workloads/builtins.h"
@@ -28,16 +25,6 @@ const EmbeddedFile* FindEmbedded(std::string_view file_name, bool suites = false
       return &file;
   }
   return nullptr;
-}
-
-Result<std::string> ReadFile(const std::string& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) return Error{Code::kIo, path + ": is a directory"};
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{Code::kIo, path + ": cannot open: " + std::strerror(errno)};
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad()) return Error{Code::kIo, path + ": cannot read"};
-  return text;
 }
 
 // Fills what the YAML says into a workload whose graph is loaded.
@@ -72,7 +59,7 @@ Result<Workload> Finish(Workload workload, const InputSpec* spec, const std::str
 }
 
 Result<Workload> LoadYaml(const std::string& path, const InputSpec* spec) {
-  FM_TRY(const std::string text, ReadFile(path));
+  FM_TRY(const std::string text, ReadFile(path, "HLO text or YAML"));
   FM_TRY(const WorkloadDescription description, ParseDescription(text, path));
   Workload workload;
   workload.path = path;

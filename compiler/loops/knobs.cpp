@@ -87,12 +87,16 @@ std::string DomainText(const Knob& knob) {
   return JoinInts(values, ", ");
 }
 
-std::string ClassesText(uint32_t classes) {
+std::string ClassNames(uint32_t classes, std::string_view separator = ", ") {
   std::vector<std::string> names;
   for (int i = 0; i <= static_cast<int>(KernelClass::kUpdate); ++i) {
     if (((classes >> i) & 1) != 0) names.emplace_back(KernelClassName(static_cast<KernelClass>(i)));
   }
-  return classes == kEvery ? "all" : Join(names, ",");
+  return Join(names, separator);
+}
+
+std::string ClassesText(uint32_t classes) {
+  return classes == kEvery ? "all" : ClassNames(classes, ",");
 }
 
 }  // namespace
@@ -161,17 +165,12 @@ Result<void> SetKnob(Schedule& schedule, KernelClass klass, std::string_view nam
 
 Result<ScheduleLine> ParseSchedule(std::string_view text) {
   ScheduleLine line;
-  std::vector<std::string_view> words;
-  for (const std::string_view word : Split(text, ' ')) {
-    if (!Trim(word).empty()) words.push_back(Trim(word));
-  }
+  const std::vector<std::string_view> words = Words(text);
   if (words.empty()) return Invalid("empty schedule, expected a kernel class and knobs");
   const auto klass = KernelClassFromName(words[0]);
   if (!klass)
     return Invalid(
-        fmt::format("unknown kernel class '{}', expected loop, reduce, row, "
-                    "contraction, window or update",
-                    words[0]));
+        fmt::format("unknown kernel class '{}', expected one of {}", words[0], ClassNames(kEvery)));
   line.klass = *klass;
   std::vector<std::string_view> seen;
   for (size_t i = 1; i < words.size(); ++i) {

@@ -134,10 +134,7 @@ Result<void> SetKind(Kernel& kernel, const std::string& name, LoopKind kind) {
 // ---- text ----
 
 Result<Primitive> ParseOne(std::string_view text) {
-  std::vector<std::string_view> words;
-  for (const std::string_view word : Split(text, ' ')) {
-    if (!Trim(word).empty()) words.push_back(Trim(word));
-  }
+  const std::vector<std::string_view> words = Words(text);
   const auto* const form = std::find_if(std::begin(kForms), std::end(kForms),
                                         [&](const Form& f) { return f.name == words[0]; });
   if (form == std::end(kForms)) return Invalid(fmt::format("unknown primitive '{}'", words[0]));

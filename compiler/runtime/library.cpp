@@ -36,8 +36,8 @@ bool IsReferenceImplementation(std::string_view name) {
   return name.find("ref") != std::string_view::npos;
 }
 
-// One channel per group, unfolded for a product of matrices with one column: every tap is copied and
-// no vector is full.
+// One channel per group, unfolded for a product of matrices with one column: every tap is copied
+// and no vector is full.
 bool UnfoldsSingleChannels(std::string_view name, const ConvSpec& spec) {
   const bool depthwise =
       spec.weight_dims[0] > 1 && spec.weight_dims[1] == 1 && spec.weight_dims[2] == 1;

@@ -21,6 +21,14 @@ std::string_view Trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
+std::vector<std::string_view> Words(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (const std::string_view word : Split(text, ' ')) {
+    if (!Trim(word).empty()) words.push_back(Trim(word));
+  }
+  return words;
+}
+
 std::string Join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string text;
   for (size_t i = 0; i < parts.size(); ++i) {

@@ -12,6 +12,8 @@ namespace fusemark {
 
 std::vector<std::string_view> Split(std::string_view text, char separator);
 std::string_view Trim(std::string_view text);
+// What stands between blanks, none of it empty.
+std::vector<std::string_view> Words(std::string_view text);
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);
 // "1,2,3" for {1, 2, 3}.
 std::string JoinInts(const std::vector<int64_t>& values, std::string_view separator = ",");

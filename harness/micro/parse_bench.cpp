@@ -5,11 +5,10 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "compiler/ir/verify.h"
+#include "compiler/support/file.h"
 #include "compiler/text/text.h"
 
 namespace fusemark {
@@ -43,9 +42,9 @@ std::string GeneratedText() {
 std::string CorpusText() {
   const char* corpus = std::getenv("FUSEMARK_CORPUS");
   if (corpus == nullptr) return "";
-  std::ifstream file(std::string(corpus) + "/hlo/xla_tools__mobilenet_v2_train.hlo",
-                     std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string path = std::string(corpus) + "/hlo/xla_tools__mobilenet_v2_train.hlo";
+  const auto text = ReadFile(path, "a file of HLO text");
+  return text.ok() ? *text : "";
 }
 
 // The module, unless the text is missing or wrong, which skips the benchmark.

@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <random>
-#include <sstream>
+#include <string>
 #include <vector>
 
+#include "compiler/support/file.h"
 #include "compiler/text/text.h"
 #include "tests/fuzz/hlo_generator.h"
 
@@ -27,11 +27,10 @@ std::vector<std::filesystem::path> CaseFiles() {
   return files;
 }
 
-std::string ReadFile(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
+std::string TextOf(const std::filesystem::path& path) {
+  const auto text = ReadFile(path.string(), "a damaged text");
+  EXPECT_TRUE(text.ok()) << path;
+  return text.ok() ? *text : "";
 }
 
 // Of how many damaged texts are still modules.
@@ -51,13 +50,13 @@ int Damage(const std::string& text, int rounds, std::mt19937_64& random) {
 TEST(TextMutation, CasesKeepTheLaw) {
   const auto files = CaseFiles();
   EXPECT_GE(files.size(), 8U);
-  for (const auto& path : files) EXPECT_EQ(CheckText(ReadFile(path)).broken, "") << path;
+  for (const auto& path : files) EXPECT_EQ(CheckText(TextOf(path)).broken, "") << path;
 }
 
 TEST(TextMutation, DamagedCases) {
   std::mt19937_64 random(1);
   int modules = 0;
-  for (const auto& path : CaseFiles()) modules += Damage(ReadFile(path), 1000, random);
+  for (const auto& path : CaseFiles()) modules += Damage(TextOf(path), 1000, random);
   EXPECT_GT(modules, 100);  // otherwise the damage is too heavy to test the printer
 }
 
@@ -71,7 +70,7 @@ TEST(TextMutation, DamagedGeneratedModules) {
 
 TEST(TextMutation, EveryPrefixOfACase) {
   for (const auto& path : CaseFiles()) {
-    const std::string text = ReadFile(path);
+    const std::string text = TextOf(path);
     for (size_t size = 0; size < std::min<size_t>(text.size(), 1500); ++size) {
       const TextVerdict verdict = CheckText(std::string_view(text).substr(0, size));
       EXPECT_EQ(verdict.broken, "") << path << ", first " << size << " bytes";

@@ -81,9 +81,9 @@ TEST(LoopsKnobs, ErrorsSayWhatIsLegal) {
             "(it applies to: contraction,attention)");
   EXPECT_EQ(message("loop unroll=4 unroll=4"), "knob unroll is set twice");
   EXPECT_EQ(message("loop unroll"), "expected knob=value, found 'unroll'");
-  EXPECT_EQ(
-      message("lop unroll=4"),
-      "unknown kernel class 'lop', expected loop, reduce, row, contraction, window or update");
+  EXPECT_EQ(message("lop unroll=4"),
+            "unknown kernel class 'lop', expected one of loop, reduce, row, "
+            "contraction, attention, window, update");
   EXPECT_EQ(message(" "), "empty schedule, expected a kernel class and knobs");
 }
 
