@@ -206,34 +206,39 @@ class Privatiser {
     Block out, body;
     for (Accumulator& acc : accumulators_) {
       acc.lanes = AllocateLanes(acc.buffer, out);
-      body.push_back(b_.Store(acc.lanes, Indices(acc, b_.Use(lane_)),
+      body.push_back(b_.Store(acc.lanes, Indices(acc, Lane()),
                               b_.Constant(kernel_[acc.buffer].dtype, acc.identity)));
     }
     const auto start = [&](const PairReducer::Part& part, BufferId lanes) {
-      body.push_back(
-          b_.Store(lanes, Indices(part, b_.Use(lane_)), b_.Load(part.buffer, part.indices)));
+      body.push_back(b_.Store(lanes, Indices(part, Lane()), b_.Load(part.buffer, part.indices)));
     };
     for (PrivatePair& pair : pairs_) {
       start(pair.reducer.value, pair.values = AllocateLanes(pair.reducer.value.buffer, out));
       start(pair.reducer.index, pair.indices = AllocateLanes(pair.reducer.index.buffer, out));
     }
-    out.push_back(b_.For(lane_, n_, std::move(body)));
+    ForLanes(n_, std::move(body), out);
     return out;
   }
 
+  // A single accumulator stands at a fixed place, so that its own loop may be privatised again.
+  ExprId Lane() { return n_ == 1 ? b_.Index(0) : b_.Use(lane_); }
+  void ForLanes(int64_t extent, Block body, Block& out) {
+    if (n_ > 1) return out.push_back(b_.For(lane_, extent, std::move(body)));
+    std::move(body.begin(), body.end(), std::back_inserter(out));
+  }
+
   // The body for k = base + lane on the private accumulators.
-  Stmt Lanes(const Stmt& loop, ExprId base, int64_t extent) {
+  void Lanes(const Stmt& loop, ExprId base, int64_t extent, Block& out) {
     Substitution with;
-    with.vars[loop.var] = b_.Add(base, b_.Use(lane_));
-    for (const Accumulator& acc : accumulators_)
-      with.buffers[acc.buffer] = {acc.lanes, {b_.Use(lane_)}};
+    with.vars[loop.var] = b_.Add(base, Lane());
+    for (const Accumulator& acc : accumulators_) with.buffers[acc.buffer] = {acc.lanes, {Lane()}};
     for (const PrivatePair& pair : pairs_) {
-      with.buffers[pair.reducer.value.buffer] = {pair.values, {b_.Use(lane_)}};
-      with.buffers[pair.reducer.index.buffer] = {pair.indices, {b_.Use(lane_)}};
+      with.buffers[pair.reducer.value.buffer] = {pair.values, {Lane()}};
+      with.buffers[pair.reducer.index.buffer] = {pair.indices, {Lane()}};
     }
     Block body = loop.body;
     Substitute(kernel_, body, with);
-    return b_.For(lane_, extent, std::move(body));
+    ForLanes(extent, std::move(body), out);
   }
 
   Stmt Combine(const Accumulator& acc, ExprId to, ExprId from) {
@@ -313,9 +318,9 @@ class Privatiser {
     Block out = Initialise();
     const int64_t whole = loop.extent / n_, rest = loop.extent % n_;
     Block body;
-    body.push_back(Lanes(loop, b_.Mul(b_.Use(outer_), n_), n_));
+    Lanes(loop, b_.Mul(b_.Use(outer_), n_), n_, body);
     out.push_back(b_.For(outer_, whole, std::move(body), LoopKind::kSerial, true));
-    if (rest != 0) out.push_back(Lanes(loop, b_.Index(whole * n_), rest));
+    if (rest != 0) Lanes(loop, b_.Index(whole * n_), rest, out);
     CombineAll(out);
     return out;
   }

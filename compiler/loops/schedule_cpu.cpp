@@ -20,8 +20,9 @@ namespace {
 constexpr double kNanosecondsPerElement = 0.25;
 // A parallel phase has to be worth this many fork-joins.
 constexpr double kForkJoins = 10;
-// Sums longer than this are taken as sums of partial sums.
-constexpr int64_t kLongSum = 128;
+// Sums longer than this are taken as sums of partial sums, and these again: so many of the next
+// shorter ones each.
+constexpr int64_t kLongSum = 128, kPartOfSum = 32;
 // Products that a register tile adds up in a row, in units of a cached block of a sum; and how many
 // parts of a sum are worth the repeated code.
 constexpr int64_t kChain = 3, kFewParts = 4;
@@ -600,14 +601,16 @@ class Scheduler {
     return k == reduced.back() ? FuseFlat(reduced, "kf") : k;
   }
 
-  // A long sum as a sum of partial sums, about as many as each is long: the rounding error grows
-  // with the number of additions in a row. Loops that could not be fused each get their own.
+  // A long sum as a sum of partial sums, and these in turn: the rounding error grows with the
+  // number of additions in a row. Loops that could not be fused each get their own.
   void PartialSums(const std::vector<std::string>& reduced, const std::string& k) {
     const int64_t extent = LargestExtent(k);
-    if (extent > kLongSum) {
-      int64_t partial = 16;
-      while (partial * partial < extent) partial *= 2;
-      AllOrNothing([&] { return Tile(k, partial, k + "b", k + "p") && Privatise(k + "p"); });
+    int64_t part = extent > kLongSum ? kPartOfSum : 0;
+    while (part != 0 && part * kPartOfSum < extent) part *= kPartOfSum;
+    for (std::string cut = k; part > 1; part /= kPartOfSum, cut += "ps") {
+      const bool done = AllOrNothing(
+          [&] { return Tile(cut, part, cut + "b", cut + "p") && Privatise(cut + "p"); });
+      if (!done) break;
     }
     std::string inner = LoopsNamed(k).empty() ? k + "b" : k;
     for (size_t i = reduced.size(); i-- > 0;) {

@@ -263,6 +263,18 @@ TEST(LoopsPrimitives, PrivatiseKeepsTheSumWithinRounding) {
   }
 }
 
+TEST(LoopsPrimitives, OneAccumulatorMayBePrivatisedAgain) {
+  const Kernel after = MustReplay(kRows,
+                                  "tile k0 9 kb kp; privatise kp 1 ks kl; tile ks 4 sb sp; "
+                                  "privatise sp 1 ss sl");
+  EXPECT_TRUE(Verify(after).ok()) << Print(after);
+  EXPECT_NE(Print(after).find("acc_l_l"), std::string::npos) << Print(after);
+  const auto expected = As<float>(RunKernel(MustParse(kRows)).value()[0]);
+  const auto actual = As<float>(RunKernel(after).value()[0]);
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(actual[i], expected[i], 1e-5 * (1 + std::fabs(expected[i])));
+}
+
 TEST(LoopsPrimitives, PrivatiseOfAnOrderFreeReductionIsExact) {
   ExpectSameResults(MustParse(kWindow),
                     MustReplay(kWindow, "fuse k0 k1 k; privatise k 4 ko l; vectorise l"));

@@ -354,6 +354,49 @@ TEST(LoopsSchedule, PartsOfSumsRoundLess) {
             0.75 * ErrorOfProduct(*before, kRows, kColumns, kDepth));
 }
 
+// Sums of so many columns, each of `rows` elements.
+std::string ColumnSums(int64_t rows, int64_t columns) {
+  const std::string n = std::to_string(columns), k = std::to_string(rows);
+  return "kernel @sums class=reduce\n  operand %a: f32[" + k + "," + n + "]\n  result %r: f32[" +
+         n + "]\n{ for i0 in " + n +
+         " {\n  alloc %acc: f32[] register\n  %acc[] = 0:f32\n  for k0 in " + k +
+         " reduces { %acc[] = %acc[] + %a[k0, i0] }\n  %r[i0] = %acc[]\n} }";
+}
+
+TEST(LoopsSchedule, LongColumnsAreAddedUpInPartsOfParts) {
+  const std::string list = ListFor(ColumnSums(40000, 16).c_str(), "reduce");
+  EXPECT_EQ(list.find("tile k0 32768 k0b k0p; privatise k0p 1 k0ps k0pl; tile k0ps 1024 k0psb "
+                      "k0psp; privatise k0psp 1 k0psps k0pspl; tile k0psps 32 "),
+            0U)
+      << list;
+  EXPECT_EQ(ListFor(ColumnSums(1024, 16).c_str(), "reduce").find("tile k0 32 k0b k0p; privatise"),
+            0U);
+  EXPECT_EQ(ListFor(ColumnSums(128, 16).c_str(), "reduce").find("privatise"), std::string::npos);
+}
+
+// Root of the summed squares of what the sums of columns are off the exact ones.
+double ErrorOfSums(const Kernel& kernel, int64_t columns) {
+  const auto a = As<float>(MakeOperand(kernel[kernel.operands[0]], 1));
+  const auto got = As<float>(RunKernel(kernel).value()[0]);
+  std::vector<double> sums(columns);
+  for (size_t i = 0; i < a.size(); ++i) sums[i % columns] += a[i];
+  double squares = 0;
+  for (int64_t i = 0; i < columns; ++i) squares += (got[i] - sums[i]) * (got[i] - sums[i]);
+  return std::sqrt(squares);
+}
+
+// Means of a batch run over all its pixels, and what they are off is the same for a whole channel.
+TEST(LoopsSchedule, PartsOfPartsRoundLess) {
+  constexpr int64_t kRows = 40001, kColumns = 16;
+  const Kernel kernel = MustParse(ColumnSums(kRows, kColumns).c_str());
+  const auto once =
+      Replay(kernel, ParsePrimitives("tile k0 256 k0b k0p; privatise k0p 1 k0ps k0pl").value());
+  const auto again = ApplySchedule(kernel, Schedule(), TwoThreads());
+  ASSERT_TRUE(once.ok() && again.ok());
+  ASSERT_TRUE(Verify(*again).ok());
+  EXPECT_LT(ErrorOfSums(*again, kColumns), 0.7 * ErrorOfSums(*once, kColumns));
+}
+
 TEST(LoopsSchedule, AProductOfOneRowReadsLongRuns) {
   const std::string list = ListFor(Product(1, 3072, 32).c_str(), "contraction");
   EXPECT_NE(list.find("tile i1 96 "), std::string::npos) << list;
