@@ -10,6 +10,7 @@
 #include "compiler/loops/builder.h"
 #include "compiler/loops/primitives_internal.h"
 #include "compiler/loops/rewrite.h"
+#include "compiler/loops/simplify.h"
 #include "compiler/support/strings.h"
 
 namespace fusemark::loops {
@@ -28,6 +29,11 @@ Result<void> Parallel(Kernel& kernel, const Primitive& p) {
 }
 Result<void> BindLoop(Kernel& kernel, const Primitive& p) {
   return SetKind(kernel, p.names[0], p.word == "block" ? LoopKind::kBlock : LoopKind::kThread);
+}
+
+Result<void> SimplifyAll(Kernel& kernel, const Primitive&) {
+  kernel = Simplify(kernel);
+  return Ok();
 }
 
 // The text form: names before the factor, the factor, names after it, a word out of two.
@@ -52,6 +58,7 @@ constexpr Form kForms[] = {
     {"distribute", PrimitiveKind::kDistribute, 1, false, 0, {}, Distribute},
     {"privatise", PrimitiveKind::kPrivatise, 1, true, 2, {}, Privatise},
     {"flatten", PrimitiveKind::kFlatten, 0, false, 0, {}, Flatten},
+    {"simplify", PrimitiveKind::kSimplify, 0, false, 0, {}, SimplifyAll},
     {"stage", PrimitiveKind::kStage, 2, false, 0, {"stack", "shared"}, Stage},
     {"pack", PrimitiveKind::kPack, 2, true, 0, {}, Stage},
     {"interleave", PrimitiveKind::kInterleave, 2, true, 2, {}, Interleave},

@@ -45,8 +45,10 @@ enum class PrimitiveKind : uint8_t {
                   // operand or result a that it will use
   kBlockOperand,  // block a 16: operand a comes from the caller as [n / 16, .., 16] instead of
                   // [.., n] (block_layout.h)
-  kFlatten,  // flatten: operands, results and scratch become one-dimensional (they are dense), so
-             // that loops over neighbouring dimensions can be fused without divisions
+  kFlatten,   // flatten: operands, results and scratch become one-dimensional (they are dense), so
+              // that loops over neighbouring dimensions can be fused without divisions
+  kSimplify,  // simplify: index arithmetic to its cheapest form (simplify.h), before more
+              // primitives take its variables apart
 };
 
 struct Primitive {

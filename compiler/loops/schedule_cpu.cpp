@@ -78,9 +78,9 @@ class Scheduler {
 
  private:
   // ---- tried on a copy: what is not legal here is left out ----
-  bool Try(Primitive primitive) {
+  bool Try(Primitive primitive, bool verified = false) {
     Kernel changed = kernel_;
-    if (!Apply(changed, primitive).ok()) return false;
+    if (!Apply(changed, primitive).ok() || (verified && !Verify(changed).ok())) return false;
     kernel_ = std::move(changed);
     list_.push_back(std::move(primitive));
     return true;
@@ -96,13 +96,7 @@ class Scheduler {
     return false;
   }
   // Also refused when the proof fails: concurrent iterations that write one element.
-  bool TryVerified(Primitive primitive) {
-    Kernel changed = kernel_;
-    if (!Apply(changed, primitive).ok() || !Verify(changed).ok()) return false;
-    kernel_ = std::move(changed);
-    list_.push_back(std::move(primitive));
-    return true;
-  }
+  bool TryVerified(Primitive primitive) { return Try(std::move(primitive), true); }
   bool Tile(const std::string& loop, int64_t factor, const std::string& outer,
             const std::string& inner) {
     return Try({PrimitiveKind::kTile, {loop, outer, inner}, factor, ""});
@@ -249,14 +243,15 @@ class Scheduler {
   }
 
   // The same where no neighbour joined: buffers are dense, so the loops may walk them as arrays of
-  // one dimension.
+  // one dimension. Simplified at once: tiles may hide what makes the divisions cancel out.
   std::string FuseFlat(const std::vector<std::string>& loops, const std::string& prefix) {
     std::string inner = loops.back();
-    const bool fused = loops.size() > 1 && AllOrNothing([&] {
-                         if (!TryVerified({PrimitiveKind::kFlatten, {}, 0, ""})) return false;
-                         inner = FuseInner(loops, prefix);
-                         return inner != loops.back() && Verify(Simplify(kernel_)).ok();
-                       });
+    const bool fused =
+        loops.size() > 1 && AllOrNothing([&] {
+          if (!TryVerified({.kind = PrimitiveKind::kFlatten})) return false;
+          inner = FuseInner(loops, prefix);
+          return inner != loops.back() && TryVerified({.kind = PrimitiveKind::kSimplify});
+        });
     return fused ? inner : loops.back();
   }
 
@@ -791,9 +786,14 @@ Result<std::vector<Primitive>> ScheduleToPrimitives(const Kernel& kernel, const 
 
 Result<Kernel> ApplySchedule(const Kernel& kernel, const Schedule& schedule, const Target& target,
                              const std::vector<bool>& lasting) {
-  FM_TRY(const auto primitives, ScheduleToPrimitives(kernel, schedule, target, lasting));
-  FM_TRY(const Kernel scheduled, Replay(kernel, primitives));
-  return Simplify(scheduled);
+  FM_TRY(auto primitives, ScheduleToPrimitives(kernel, schedule, target, lasting));
+  for (;; primitives.pop_back()) {
+    FM_TRY(const Kernel scheduled, Replay(kernel, primitives));
+    Kernel simple = Simplify(scheduled);
+    const auto proof = Verify(simple);
+    if (proof.ok()) return simple;
+    if (primitives.empty()) return proof.error();
+  }
 }
 
 }  // namespace fusemark::loops

@@ -20,7 +20,8 @@ Result<std::vector<Primitive>> ScheduleToPrimitives(const Kernel& kernel, const 
                                                     const Target& target,
                                                     const std::vector<bool>& lasting = {});
 
-// Primitives applied, result simplified; the caller verifies it before use.
+// Primitives applied, result simplified and verified. Steps after which bounds can no longer be
+// proved are left out, with all that follow: a kernel that verifies gives one that does.
 Result<Kernel> ApplySchedule(const Kernel& kernel, const Schedule& schedule, const Target& target,
                              const std::vector<bool>& lasting = {});
 

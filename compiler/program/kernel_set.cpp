@@ -4,7 +4,6 @@
 #include "compiler/loops/knobs.h"
 #include "compiler/loops/print.h"
 #include "compiler/loops/schedule_cpu.h"
-#include "compiler/loops/verify.h"
 
 namespace fusemark {
 
@@ -18,11 +17,13 @@ Result<int> KernelSet::Add(const loops::Kernel& unscheduled, const loops::Schedu
   const auto key = std::make_tuple(loops::TaskId(unscheduled),
                                    loops::PrintSchedule(unscheduled.klass, schedule), lasting);
   if (const auto it = ids_.find(key); it != ids_.end()) return it->second;
-  FM_TRY(loops::Kernel kernel, loops::ApplySchedule(unscheduled, schedule, target_, lasting));
-  if (const auto verified = loops::Verify(kernel); !verified.ok()) {
-    return Error{Code::kCompileFailed, "kernel `" + kernel.name + "`: " + verified.error().message +
-                                           "\n" + loops::Print(kernel)};
+  auto scheduled = loops::ApplySchedule(unscheduled, schedule, target_, lasting);
+  if (!scheduled.ok()) {
+    return Error{Code::kCompileFailed, "kernel `" + unscheduled.name +
+                                           "`: " + scheduled.error().message + "\n" +
+                                           loops::Print(unscheduled)};
   }
+  loops::Kernel kernel = std::move(*scheduled);
   const int id = size();
   ids_[key] = id;
   std::vector<int64_t>& runs = runs_.emplace_back();

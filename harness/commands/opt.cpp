@@ -8,7 +8,6 @@
 #include "compiler/loops/lower.h"
 #include "compiler/loops/print.h"
 #include "compiler/loops/schedule_cpu.h"
-#include "compiler/loops/verify.h"
 #include "compiler/pipeline.h"
 #include "compiler/reference/evaluate.h"
 #include "compiler/text/text.h"
@@ -48,7 +47,6 @@ Result<std::string> EmitKernel(const Module& module, ComputationId computation,
   FM_TRY(const loops::Lowered lowered, loops::Lower(request));
   FM_TRY(const loops::Kernel scheduled,
          loops::ApplySchedule(lowered.kernel, loops::Schedule{}, target));
-  FM_RETURN_IF_ERROR(loops::Verify(scheduled));
   if (emit == "loops") return text + loops::Print(scheduled) + "\n";
   FM_TRY(
       const std::string code,

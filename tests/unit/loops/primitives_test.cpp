@@ -408,10 +408,10 @@ TEST(LoopsPrimitives, TextRoundTrip) {
   const char* text =
       "tile i1 16 i1o i1i; reorder a b; fuse a b f; unroll u; vectorise i1i; parallel i0; bind x "
       "thread; distribute d; privatise k 8 ko l; stage a k shared; pack b k 16; "
-      "block b 16; flatten";
+      "block b 16; flatten; simplify";
   const auto list = ParsePrimitives(text);
   ASSERT_TRUE(list.ok());
-  EXPECT_EQ(list->size(), 13U);
+  EXPECT_EQ(list->size(), 14U);
   EXPECT_EQ(PrintPrimitives(*list), text);
 }
 
@@ -497,7 +497,7 @@ Primitive RandomPrimitive(const Kernel& kernel, std::mt19937& random, int step) 
   const std::vector<std::string> names = LoopNames(kernel.body, kernel);
   const auto pick = [&] { return names[random() % names.size()]; };
   const std::string fresh = "x" + std::to_string(step);
-  switch (random() % 9) {
+  switch (random() % 10) {
     case 0:
     case 1:
       return {PrimitiveKind::kTile,
@@ -510,6 +510,7 @@ Primitive RandomPrimitive(const Kernel& kernel, std::mt19937& random, int step) 
     case 5: return {PrimitiveKind::kVectorise, {pick()}, 0, ""};
     case 6: return {PrimitiveKind::kUnroll, {pick()}, 0, ""};
     case 7: return {PrimitiveKind::kFlatten, {}, 0, ""};
+    case 8: return {PrimitiveKind::kSimplify, {}, 0, ""};
     default: return {PrimitiveKind::kParallel, {pick()}, 0, ""};
   }
 }

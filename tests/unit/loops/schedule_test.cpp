@@ -188,9 +188,10 @@ std::string ListFor(const char* text, const char* line, const Target& target = T
 }
 
 TEST(LoopsSchedule, Lists) {
-  EXPECT_EQ(ListFor(kElementwise, "loop unroll=2"),
-            "flatten; fuse i0 i1 f0; tile f0 16 f0o f0b; tile f0b 8 f0u f0v; vectorise f0v; unroll "
-            "f0u");
+  EXPECT_EQ(
+      ListFor(kElementwise, "loop unroll=2"),
+      "flatten; fuse i0 i1 f0; simplify; tile f0 16 f0o f0b; tile f0b 8 f0u f0v; vectorise f0v; "
+      "unroll f0u");
   EXPECT_EQ(ListFor(kFlat, "loop unroll=1 vector_bytes=16"),
             "fuse i0 i1 f0; tile f0 4 f0o f0v; vectorise f0v");
   EXPECT_EQ(ListFor(kRowSum, "reduce reduce_lanes=2"),
